@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { T } from "../console/src/text.ts";
+import { T } from "../console/src/text/text.ts";
 import { cursorOf } from "../src/kernel/store/cursor.ts";
 import { openSqlite } from "../src/kernel/store/sqlite/open.ts";
 import { startBrowser } from "../test/support/browser.ts";

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { T } from "../console/src/text.ts";
+import { T } from "../console/src/text/text.ts";
 import { startBrowser } from "../test/support/browser.ts";
 import { startDemoService } from "./demo-service.ts";
 import { writeHistory } from "./screenshots/history.ts";

@@ -162,13 +162,17 @@ describe("layers of the console", () => {
 		(path) => /\.tsx?$/.test(path) && !path.endsWith(".test.ts"),
 	);
 
+	/** Each may import itself and those before it. */
+	const ROOMS = ["text", "client", "values", "parts", "modules", "pages", "frame", "main.tsx"];
+	const roomOf = (path: string): string => (path.startsWith("styles/") ? ROOMS[0]! : path.split("/")[0]!);
+
 	function consoleFaults(path: string, text: string): string[] {
 		return importsOf(text).flatMap(({ wanted, typesOnly }) => {
 			if (!wanted.startsWith(".")) return PACKAGES.includes(wanted) ? [] : [`${path} imports ${wanted}`];
 			const target = relative(CONSOLE, join(CONSOLE, dirname(path), wanted));
 			if (!target.startsWith(".."))
-				return path.startsWith("parts/") && target.startsWith("pages/")
-					? [`${path} imports ${target}: parts know no page`]
+				return ROOMS.indexOf(roomOf(target)) > ROOMS.indexOf(roomOf(path))
+					? [`${path} imports ${target}: rooms are ${ROOMS.join(", ")}`]
 					: [];
 			// Code of lib/ uses nothing of Node's.
 			if (target.startsWith("../../src/kernel/lib/")) return [];
@@ -178,17 +182,18 @@ describe("layers of the console", () => {
 		});
 	}
 
-	it("takes types from the service and values from its lib/ only, and a part knows no page", () => {
+	it("takes types from the service and values from its lib/ only, and a room knows those before it", () => {
 		expect(files.length).toBeGreaterThan(30);
 		expect(files.flatMap((path) => consoleFaults(path, readFileSync(join(CONSOLE, path), "utf8")))).toEqual([]);
 	});
 
 	it.each([
-		["shapes.ts", 'const { JOB_STATES } = await import("../../src/kernel/core/job-states.ts");'],
-		["shapes.ts", 'import { JOB_STATES } from "../../src/kernel/core/job-states.ts";'],
-		["shapes.ts", 'import type { Known } from "../../src/kernel/engine/endpoints/endpoint-registry.ts";'],
-		["parts/table.tsx", 'import { KeysPage } from "../pages/keys.tsx";'],
-		["api.ts", 'import { readFile } from "node:fs/promises";'],
+		["client/shapes.ts", 'const { JOB_STATES } = await import("../../../src/kernel/core/job-states.ts");'],
+		["client/shapes.ts", 'import { JOB_STATES } from "../../../src/kernel/core/job-states.ts";'],
+		["client/shapes.ts", 'import type { Known } from "../../../src/kernel/engine/endpoints/endpoint-registry.ts";'],
+		["parts/table.tsx", 'import { KeysPage } from "../pages/access/keys.tsx";'],
+		["modules/alerts/alerts.tsx", 'import { Outcome } from "../../pages/job/outcome.tsx";'],
+		["client/api.ts", 'import { readFile } from "node:fs/promises";'],
 	])("a planted violation in %s is found", (path, line) => {
 		expect(consoleFaults(path, line)).toHaveLength(1);
 	});

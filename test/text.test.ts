@@ -86,6 +86,6 @@ describe("the check of the text", () => {
 	});
 
 	it("counts files at the root for themselves", () => {
-		expect([folderOf("README.md"), folderOf("console/src/api.ts")]).toEqual(["README.md", "console"]);
+		expect([folderOf("README.md"), folderOf("console/src/client/api.ts")]).toEqual(["README.md", "console"]);
 	});
 });

@@ -5,8 +5,8 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { I18nProvider } from "react-aria-components";
-import { App } from "./app.tsx";
-import { SessionGate } from "./session.tsx";
+import { App } from "./frame/app.tsx";
+import { SessionGate } from "./frame/session-gate.tsx";
 import "./styles/theme.css";
 import "./styles/base.css";
 import "./styles/shell.css";

@@ -3,7 +3,7 @@
  * webhook receivers that are put off (D30, D31, D42, D21).
  */
 import { expect, describe, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { freePort } from "../support/free-port.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";

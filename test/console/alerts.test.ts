@@ -1,6 +1,6 @@
 /** Alerts on the overview in a real browser: what to do, and a silence that is made and ended (D53). */
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { noBrowser, site, titled } from "./site.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";

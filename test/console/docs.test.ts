@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { startBrowser } from "../support/browser.ts";
 import { pathProxy, type PathProxy } from "../support/path-proxy.ts";
 import { KEY, startService, type TestService } from "../support/service.ts";

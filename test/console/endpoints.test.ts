@@ -6,7 +6,7 @@ import { hostname } from "node:os";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** Hosts in the console (D44): none, unreachable ones, GPUs and their workers; drained and resumed. */
 import { describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import type { Gpu } from "../../src/kernel/api/gpus.ts";
 import type { Host } from "../../src/kernel/api/hosts.ts";
 import { call } from "../support/service.ts";

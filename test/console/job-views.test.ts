@@ -4,7 +4,7 @@
  */
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 // @ts-expect-error A starter is plain JavaScript.
 import { png } from "../../starters/image/png.js";
 import { call } from "../support/service.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { noBrowser, press, site, titled } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** The console's pages of the service: lines of all logs, health of the server; the trace of a job. */
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { noBrowser, site, titled } from "./site.ts";

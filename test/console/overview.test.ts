@@ -1,7 +1,7 @@
 /** The overview and the charts of an endpoint in a real browser: ranges, reasons, zoom, changes. */
 import { describe, expect, it } from "vitest";
-import type { Metrics } from "../../console/src/shapes.ts";
-import { T } from "../../console/src/text.ts";
+import type { Metrics } from "../../console/src/client/shapes.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 

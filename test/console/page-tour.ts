@@ -1,6 +1,6 @@
 /** The pages that every browser must show without a barrier, with what is to be opened on each. */
 import type { Page } from "playwright-core";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import type { Gpu } from "../../src/kernel/api/gpus.ts";
 import { goTo, press, tail } from "./site.ts";
 

@@ -5,7 +5,7 @@
 import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { IN_FIREFOX } from "../support/firefox.ts";
 import { KEY, call } from "../support/service.ts";
 import { pathProxy, type PathProxy } from "../support/path-proxy.ts";

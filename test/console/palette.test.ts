@@ -1,7 +1,7 @@
 /** Commands of the palette, with the keyboard alone. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 

@@ -1,7 +1,7 @@
 /** Pictures that jobs take and return, in a real browser: in lists, compared, and in tables on a phone. */
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 // @ts-expect-error A starter is plain JavaScript.
 import { png } from "../../starters/image/png.js";
 import { NARROW, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";

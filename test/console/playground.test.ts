@@ -1,7 +1,7 @@
 /** The playground in a real browser: chats, pictures, two endpoints side by side, the first input. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 // @ts-expect-error A starter is plain JavaScript.
 import { png } from "../../starters/image/png.js";
 import { call } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** Pages of the console while the service is killed, and once it runs again. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { site as machine } from "../e2e/site.ts";
 import { call } from "../support/service.ts";
 import { goTo, noBrowser, site, tail, titled } from "./site.ts";

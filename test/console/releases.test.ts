@@ -1,6 +1,6 @@
 /** Versions of an endpoint in the console, in a real browser: what each changed, and the way back (D50). */
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { goTo, noBrowser, rowOf, site, titled } from "./site.ts";

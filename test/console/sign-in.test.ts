@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { systemClock } from "../../src/kernel/system/clock.ts";
 import { SESSION_MS } from "../../src/kernel/engine/access/sessions.ts";
 import { KEY, call } from "../support/service.ts";

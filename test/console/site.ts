@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import type { Clock } from "../../src/kernel/system/clock.ts";
 import { startBrowser } from "../support/browser.ts";
 import { IN_FIREFOX, insertAsTyped } from "../support/firefox.ts";

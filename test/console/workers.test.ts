@@ -1,6 +1,6 @@
 /** The page of all workers, and what all tables do: cells without a value, short ids. */
 import { describe, expect, it } from "vitest";
-import { T } from "../../console/src/text.ts";
+import { T } from "../../console/src/text/text.ts";
 import { NARROW, goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 
 const here = site({

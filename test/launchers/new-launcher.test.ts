@@ -4,7 +4,7 @@
  */
 import { MODULES } from "../../src/modules/index.ts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { launcherFields, launchersIn, settingsIn } from "../../console/src/settings-form.ts";
+import { launcherFields, launchersIn, settingsIn } from "../../console/src/pages/settings/settings-form.ts";
 import { openapiOf } from "../../scripts/api-page/openapi.ts";
 import { config as reference } from "../../scripts/gen/config.ts";
 import { ROUTES } from "../../src/modules/tables.ts";

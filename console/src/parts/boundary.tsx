@@ -3,7 +3,7 @@
  * no other form of this.
  */
 import { Component, type ReactNode } from "react";
-import { T } from "../text.ts";
+import { T } from "../text/text.ts";
 import { Button } from "./button.tsx";
 import { Empty } from "./notice.tsx";
 

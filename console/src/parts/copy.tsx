@@ -1,9 +1,9 @@
 /** Copying a text. */
 import { type ReactNode, useState } from "react";
-import { after } from "../clock.ts";
-import { T } from "../text.ts";
+import { after } from "../client/clock.ts";
+import { T } from "../text/text.ts";
 import { IconButton } from "./button.tsx";
-import { Code } from "./code.tsx";
+import { Code } from "./values/code.tsx";
 import { toast } from "./toast.tsx";
 
 export function Copy({ text, name }: { text: string | (() => string); name: string }): ReactNode {

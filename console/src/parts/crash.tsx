@@ -1,12 +1,12 @@
 /** Why jobs wait or workers are missing: the last lines of the worker that crashed, and what to do. */
 import type { ReactNode } from "react";
-import { useAct } from "../act.ts";
-import { ask, ofEndpoint } from "../api.ts";
-import { withProgress } from "../format.ts";
-import { to } from "../router.ts";
-import { useMay } from "../session.tsx";
-import type { EndedWorker, JobDetail, WorkerReason } from "../shapes.ts";
-import { T } from "../text.ts";
+import { useAct } from "./act.ts";
+import { ask, ofEndpoint } from "../client/api.ts";
+import { withProgress } from "../text/format.ts";
+import { to } from "../client/router.ts";
+import { useMay } from "../client/session.ts";
+import type { EndedWorker, JobDetail, WorkerReason } from "../client/shapes.ts";
+import { T } from "../text/text.ts";
 import { Button } from "./button.tsx";
 import { Since, Until } from "./time.tsx";
 

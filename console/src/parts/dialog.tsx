@@ -4,8 +4,8 @@
  */
 import { type ReactNode, type RefObject, useState } from "react";
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from "react-aria-components";
-import { useAct } from "../act.ts";
-import { T } from "../text.ts";
+import { useAct } from "./act.ts";
+import { T } from "../text/text.ts";
 import { Button, IconButton } from "./button.tsx";
 import { TextField } from "./field.tsx";
 

@@ -1,10 +1,10 @@
 /** A job's failure: what went wrong first, then the stack trace, then what else the worker sent. */
 import { type ReactNode, useMemo } from "react";
-import { readError } from "../job-error.ts";
-import { T } from "../text.ts";
+import { readError } from "../values/jobs/job-error.ts";
+import { T } from "../text/text.ts";
 import { Copy } from "./copy.tsx";
-import { JsonView } from "./json-view.tsx";
-import { TraceView } from "./trace-view.tsx";
+import { JsonView } from "./values/json-view.tsx";
+import { TraceView } from "./charts/trace-view.tsx";
 
 export function ErrorView({ error }: { error: string }): ReactNode {
 	const { type, message, trace, rest } = useMemo(() => readError(error), [error]);

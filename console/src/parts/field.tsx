@@ -18,7 +18,7 @@ import {
 	TextArea,
 	TextField as AriaTextField,
 } from "react-aria-components";
-import { CodeArea } from "./code-area.tsx";
+import { CodeArea } from "./values/code-area.tsx";
 import { Icon } from "./icons.tsx";
 
 interface TextProps {

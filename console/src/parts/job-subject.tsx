@@ -1,11 +1,11 @@
 /** What a job in a list is about: a small picture of its output, a title, its error or the rest of its input. */
 import { type ReactNode, useMemo } from "react";
-import { short } from "../format.ts";
-import { firstLine } from "../job-error.ts";
-import { type JobTitle, titleOf } from "../job-title.ts";
-import type { JobSummary } from "../shapes.ts";
-import { T } from "../text.ts";
-import { useThumbnail } from "../thumbnails.ts";
+import { short } from "../text/format.ts";
+import { firstLine } from "../values/jobs/job-error.ts";
+import { type JobTitle, titleOf } from "../values/jobs/job-title.ts";
+import type { JobSummary } from "../client/shapes.ts";
+import { T } from "../text/text.ts";
+import { useThumbnail } from "../values/jobs/thumbnails.ts";
 
 export function JobSubject({
 	endpoint,

@@ -3,8 +3,8 @@
  * and details (D2).
  */
 import type { ReactNode } from "react";
-import type { Failure } from "../api.ts";
-import { T } from "../text.ts";
+import type { Failure } from "../client/api.ts";
+import { T } from "../text/text.ts";
 import { Button } from "./button.tsx";
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {

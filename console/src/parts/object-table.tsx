@@ -3,13 +3,13 @@
  * which stand above as they are, are small in their row.
  */
 import { type ReactNode, useState } from "react";
-import { pretty } from "../exact.ts";
-import { number } from "../format.ts";
-import { previewOf } from "../job-error.ts";
-import { mediaOf } from "../media.ts";
-import { T } from "../text.ts";
-import type { Rows } from "../views.ts";
-import { mediaText } from "./media-view.tsx";
+import { pretty } from "../text/exact.ts";
+import { number } from "../text/format.ts";
+import { previewOf } from "../values/jobs/job-error.ts";
+import { mediaOf } from "../values/media.ts";
+import { T } from "../text/text.ts";
+import type { Rows } from "../values/views.ts";
+import { mediaText } from "./values/media-view.tsx";
 
 /** Rows that are shown before one asks for more. */
 const PORTION = 100;

@@ -1,6 +1,6 @@
 /** Addresses that jobs wrote, outside of the console, and texts with a marked part. */
 import { type ReactNode, useState } from "react";
-import { T } from "../text.ts";
+import { T } from "../text/text.ts";
 import { Button } from "./button.tsx";
 import { CodeBlock } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";

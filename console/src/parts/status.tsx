@@ -1,6 +1,6 @@
 /** States as words with a sign and a colour: never by colour alone. */
 import type { ReactNode } from "react";
-import { T } from "../text.ts";
+import { T } from "../text/text.ts";
 
 type Tone = "wait" | "run" | "good" | "bad" | "late" | "off";
 

@@ -3,8 +3,8 @@
  * lead somewhere are walked with the arrow keys, j and k; on a narrow page each row becomes a card.
  */
 import type { KeyboardEvent, MouseEvent, ReactNode } from "react";
-import { go } from "../router.ts";
-import { T } from "../text.ts";
+import { go } from "../client/router.ts";
+import { T } from "../text/text.ts";
 import { Button } from "./button.tsx";
 
 export interface Column<Row> {

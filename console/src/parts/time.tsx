@@ -1,8 +1,8 @@
 /** Moments and spans. */
 import type { ReactNode } from "react";
-import { useNow } from "../clock.ts";
-import { ago, clock, duration, moment } from "../format.ts";
-import { T } from "../text.ts";
+import { useNow } from "../client/clock.ts";
+import { ago, clock, duration, moment } from "../text/format.ts";
+import { T } from "../text/text.ts";
 
 /** How long ago it was; the whole moment as its title. */
 export function Ago({ at }: { at: string }): ReactNode {

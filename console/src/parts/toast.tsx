@@ -1,7 +1,7 @@
 /** Short news at the edge of the page: what was done, or the service's refusal with its code. */
 import { type ReactNode, useSyncExternalStore } from "react";
-import { after } from "../clock.ts";
-import { T } from "../text.ts";
+import { after } from "../client/clock.ts";
+import { T } from "../text/text.ts";
 import { IconButton } from "./button.tsx";
 
 interface News {

@@ -1,10 +1,10 @@
 /** Outputs of jobs as the console reads them: Markdown, views of a value, errors, differences. */
 import fc from "fast-check";
 import type { Token } from "markdown-it";
-import { diffOf } from "../../../console/src/diff.ts";
-import { firstLine, previewOf, readError } from "../../../console/src/job-error.ts";
-import { readMarkdown } from "../../../console/src/markdown.ts";
-import { rowsOf, textOf, turnsOf, viewsOf } from "../../../console/src/views.ts";
+import { diffOf } from "../../../console/src/values/diff.ts";
+import { firstLine, previewOf, readError } from "../../../console/src/values/jobs/job-error.ts";
+import { readMarkdown } from "../../../console/src/values/markdown.ts";
+import { rowsOf, textOf, turnsOf, viewsOf } from "../../../console/src/values/views.ts";
 import { jsonValue, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 

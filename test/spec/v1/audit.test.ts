@@ -1,6 +1,6 @@
 /** `/v1/audit`: what administrators changed (D42). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { T } from "../../../console/src/text.ts";
+import { T } from "../../../console/src/text/text.ts";
 import { ROUTES } from "../../../src/modules/tables.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";

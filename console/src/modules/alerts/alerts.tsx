@@ -1,16 +1,16 @@
 /** Alerts that fire (D53), each with its runbook and a button that silences it for the endpoint or for all. */
 import type { ReactNode } from "react";
-import { useAct } from "../../act.ts";
-import { ask, search } from "../../api.ts";
-import { useTick } from "../../clock.ts";
-import { useLoad } from "../../load.ts";
+import { useAct } from "../../parts/act.ts";
+import { ask, search } from "../../client/api.ts";
+import { useTick } from "../../client/clock.ts";
+import { useLoad } from "../../client/load.ts";
 import { Button } from "../../parts/button.tsx";
 import { Refusal } from "../../parts/notice.tsx";
 import { Badge } from "../../parts/status.tsx";
 import { Ago, Until } from "../../parts/time.tsx";
-import { useMay } from "../../session.tsx";
-import type { Alert, Alerts as AlertList } from "../../shapes.ts";
-import { T } from "../../text.ts";
+import { useMay } from "../../client/session.ts";
+import type { Alert, Alerts as AlertList } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
 
 const PACE_MS = 15_000;
 

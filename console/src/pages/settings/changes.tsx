@@ -1,7 +1,7 @@
 /** What is about to be saved: each setting as it is and as it will be. */
 import type { ReactNode } from "react";
 import { Confirm } from "../../parts/dialog.tsx";
-import { T } from "../../text.ts";
+import { T } from "../../text/text.ts";
 
 export interface Change {
 	/** The setting's name in the API. */

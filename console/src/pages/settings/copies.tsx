@@ -1,15 +1,15 @@
 /** The settings for another endpoint, or for `sluice.yaml`. */
 import { type ReactNode, useState } from "react";
-import { endpointYaml, settingsToCopy } from "../../endpoint-yaml.ts";
+import { endpointYaml, settingsToCopy } from "../../values/endpoint-yaml.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/copy.tsx";
 import { Dialog, DialogForm } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Refusal } from "../../parts/notice.tsx";
-import type { Setting } from "../../setting-kinds.ts";
-import type { Endpoint } from "../../shapes.ts";
-import { T } from "../../text.ts";
-import { useCreate } from "../new-endpoint.tsx";
+import type { Setting } from "../../values/setting-kinds.ts";
+import type { Endpoint } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
+import { useCreate } from "../endpoint/new-endpoint.tsx";
 import { sectionId } from "./sections.tsx";
 
 interface Source {

@@ -1,13 +1,13 @@
 /** What cannot be undone or is shown once: a new webhook secret, deleting the endpoint. */
 import { type ReactNode, useState } from "react";
-import { ask, ofEndpoint } from "../../api.ts";
-import { forget } from "../../feed.ts";
+import { ask, ofEndpoint } from "../../client/api.ts";
+import { forget } from "../../client/feed.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/copy.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
-import { go, to } from "../../router.ts";
-import type { Endpoint } from "../../shapes.ts";
-import { T } from "../../text.ts";
+import { go, to } from "../../client/router.ts";
+import type { Endpoint } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
 import { sectionId } from "./sections.tsx";
 
 export function Secret({ endpoint: { id }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {

@@ -3,13 +3,13 @@
  * removed.
  */
 import { type ReactNode, useState } from "react";
-import { useAct } from "../../act.ts";
-import { ask, ofEndpoint } from "../../api.ts";
+import { useAct } from "../../parts/act.ts";
+import { ask, ofEndpoint } from "../../client/api.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { sectionId } from "./sections.tsx";
-import type { Endpoint } from "../../shapes.ts";
-import { T } from "../../text.ts";
+import type { Endpoint } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
 
 export function EnvForm({ endpoint: { id, env }, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
 	const [name, setName] = useState("");

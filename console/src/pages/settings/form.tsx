@@ -1,8 +1,8 @@
 /** The form of all settings but the environment; changes are shown before they are saved. */
 import { type ReactNode, useId, useRef, useState } from "react";
-import { useAct } from "../../act.ts";
-import { Failure, ask, ofEndpoint } from "../../api.ts";
-import { useFocusFault } from "../../focus-fault.ts";
+import { useAct } from "../../parts/act.ts";
+import { Failure, ask, ofEndpoint } from "../../client/api.ts";
+import { useFocusFault } from "../../client/focus-fault.ts";
 import { Button } from "../../parts/button.tsx";
 import { Refusal } from "../../parts/notice.tsx";
 import { toast } from "../../parts/toast.tsx";
@@ -20,10 +20,10 @@ import {
 	patchOf,
 	replacing,
 	type Typed,
-} from "../../settings-form.ts";
-import type { Setting } from "../../setting-kinds.ts";
-import type { Endpoint } from "../../shapes.ts";
-import { T } from "../../text.ts";
+} from "./settings-form.ts";
+import type { Setting } from "../../values/setting-kinds.ts";
+import type { Endpoint } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
 import { type Change, Changes } from "./changes.tsx";
 import { GROUPS } from "./groups.ts";
 import { LauncherFields } from "./launcher-fields.tsx";

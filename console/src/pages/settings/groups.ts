@@ -1,6 +1,6 @@
 /** The order of the settings' form; a setting that is not named here comes at the end. */
-import type { Typed } from "../../settings-form.ts";
-import { T } from "../../text.ts";
+import type { Typed } from "./settings-form.ts";
+import { T } from "../../text/text.ts";
 
 /** Usual ways of scaling; an empty text is the default. */
 export const PRESETS: readonly { title: string; means: string; values: Typed }[] = [

@@ -2,8 +2,8 @@
 import type { ReactNode } from "react";
 import { Fold } from "../../parts/fold.tsx";
 import { Select } from "../../parts/field.tsx";
-import { type FormField, type LauncherChoice, nameOf, type Typed } from "../../settings-form.ts";
-import { T } from "../../text.ts";
+import { type FormField, type LauncherChoice, nameOf, type Typed } from "./settings-form.ts";
+import { T } from "../../text/text.ts";
 import { SettingField } from "./setting-field.tsx";
 
 export function LauncherFields({

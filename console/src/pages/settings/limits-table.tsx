@@ -1,8 +1,8 @@
 /** The limits of an endpoint: a row for each operation, then single numbers. */
 import type { ReactNode } from "react";
 import { Switch, TextField } from "../../parts/field.tsx";
-import { defaultOf, type FormField, nameOf, type Typed } from "../../settings-form.ts";
-import { T } from "../../text.ts";
+import { defaultOf, type FormField, nameOf, type Typed } from "./settings-form.ts";
+import { T } from "../../text/text.ts";
 import { SettingField } from "./setting-field.tsx";
 
 const COLUMNS = ["per10s", "concurrent"] as const;

@@ -3,13 +3,13 @@
  * defaults are those of the API.
  */
 import type { ReactNode } from "react";
-import { ask } from "../../api.ts";
-import { useLoad } from "../../load.ts";
+import { ask } from "../../client/api.ts";
+import { useLoad } from "../../client/load.ts";
 import { Loading, Refusal } from "../../parts/notice.tsx";
-import { useMay } from "../../session.tsx";
-import { settingsIn } from "../../settings-form.ts";
-import type { Endpoint } from "../../shapes.ts";
-import { T } from "../../text.ts";
+import { useMay } from "../../client/session.ts";
+import { settingsIn } from "./settings-form.ts";
+import type { Endpoint } from "../../client/shapes.ts";
+import { T } from "../../text/text.ts";
 import { Copies } from "./copies.tsx";
 import { Delete, Secret } from "./danger.tsx";
 import { EnvForm } from "./env-form.tsx";

@@ -1,8 +1,8 @@
 /** Usual ways of scaling, each of which fills several fields. */
 import type { ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
-import { type FormField, holds, type Typed } from "../../settings-form.ts";
-import { T } from "../../text.ts";
+import { type FormField, holds, type Typed } from "./settings-form.ts";
+import { T } from "../../text/text.ts";
 import { PRESETS } from "./groups.ts";
 
 export function Presets({

@@ -1,7 +1,7 @@
 /** The sections of the settings as links that lead to each. */
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
-import { to, usePlace } from "../../router.ts";
-import { T } from "../../text.ts";
+import { to, usePlace } from "../../client/router.ts";
+import { T } from "../../text/text.ts";
 
 export const sectionId = (title: string): string => `section-${title.toLowerCase().replaceAll(" ", "-")}`;
 

@@ -1,9 +1,9 @@
 /** The field of one setting: its name in the API next to its label, its bounds and its default. */
 import type { ReactNode } from "react";
 import { Select, TextField } from "../../parts/field.tsx";
-import { defaultOf, type FormField, isChanged, nameOf } from "../../settings-form.ts";
-import { read, shown } from "../../setting-kinds.ts";
-import { T } from "../../text.ts";
+import { defaultOf, type FormField, isChanged, nameOf } from "./settings-form.ts";
+import { read, shown } from "../../values/setting-kinds.ts";
+import { T } from "../../text/text.ts";
 
 /** In place of the empty text, which a list to choose from cannot have. */
 const DEFAULT = "default";

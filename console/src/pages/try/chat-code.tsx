@@ -1,10 +1,10 @@
 /** The chat as code, in a dialog. */
 import type { ReactNode } from "react";
-import { BASE } from "../../api.ts";
-import { CHAT_CODE } from "../../chat-code.ts";
+import { BASE } from "../../client/api.ts";
+import { CHAT_CODE } from "../../values/chat/chat-code.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { CodeTabs } from "../../parts/code-tabs.tsx";
-import { T } from "../../text.ts";
+import { CodeTabs } from "../../parts/values/code-tabs.tsx";
+import { T } from "../../text/text.ts";
 
 export function ChatCode({
 	endpoint,

@@ -1,14 +1,14 @@
 /** A chat with one endpoint, or the same one with two: settings, messages, how fast answers come. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useAct } from "../../act.ts";
-import { chatBody, type ChatSettings, messagesOf } from "../../chat-format.ts";
-import { modelsOf } from "../../chat.ts";
-import { type Conversation, useConversation } from "../../conversation.ts";
-import { INPUTS, recall, remember } from "../../memory.ts";
+import { useAct } from "../../parts/act.ts";
+import { chatBody, type ChatSettings, messagesOf } from "../../values/chat/chat-format.ts";
+import { modelsOf } from "../../values/chat/chat.ts";
+import { type Conversation, useConversation } from "../../values/chat/conversation.ts";
+import { INPUTS, recall, remember } from "../../client/memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { toast } from "../../parts/toast.tsx";
-import { T } from "../../text.ts";
+import { T } from "../../text/text.ts";
 import { ChatCode } from "./chat-code.tsx";
 import { Transcript } from "./transcript.tsx";
 

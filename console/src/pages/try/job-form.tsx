@@ -1,18 +1,18 @@
 /** A job with an input written here, and what comes of it as it comes. */
 import { type ReactNode, useDeferredValue, useEffect, useRef, useState } from "react";
 import { Disclosure, DisclosurePanel, Button as AriaButton, FileTrigger, Heading } from "react-aria-components";
-import { Failure, askText, ofEndpoint } from "../../api.ts";
-import { markOf, withFiles } from "../../attachments.ts";
-import { pretty, readExact } from "../../exact.ts";
-import { INPUTS, recall, remember } from "../../memory.ts";
+import { Failure, askText, ofEndpoint } from "../../client/api.ts";
+import { markOf, withFiles } from "../../values/attachments.ts";
+import { pretty, readExact } from "../../text/exact.ts";
+import { INPUTS, recall, remember } from "../../client/memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import { usePlace } from "../../router.ts";
-import { type SentJob, submitTo } from "../../submit.ts";
-import { T } from "../../text.ts";
-import { Outcome } from "../outcome.tsx";
+import { usePlace } from "../../client/router.ts";
+import { type SentJob, submitTo } from "./submit.ts";
+import { T } from "../../text/text.ts";
+import { Outcome } from "../job/outcome.tsx";
 
 /** Inputs that are remembered for each endpoint, and the longest one. */
 const REMEMBERED = 10;

@@ -4,16 +4,16 @@
  */
 import { type ReactNode, useState } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
-import { useFeed } from "../../feed.ts";
-import { useLoad } from "../../load.ts";
-import { recall, remember } from "../../memory.ts";
+import { useFeed } from "../../client/feed.ts";
+import { useLoad } from "../../client/load.ts";
+import { recall, remember } from "../../client/memory.ts";
 import { Select } from "../../parts/field.tsx";
 import { Empty, Loading } from "../../parts/notice.tsx";
-import { isPictureInput } from "../../picture-form.ts";
-import { type RecentInput, recentInput } from "../../recent-input.ts";
-import { usePlace } from "../../router.ts";
-import { useMay } from "../../session.tsx";
-import { T } from "../../text.ts";
+import { isPictureInput } from "./picture-form.ts";
+import { type RecentInput, recentInput } from "./recent-input.ts";
+import { usePlace } from "../../client/router.ts";
+import { useMay } from "../../client/session.ts";
+import { T } from "../../text/text.ts";
 import { ChatForm } from "./chat-form.tsx";
 import { JobForm } from "./job-form.tsx";
 import { PictureForm } from "./picture-form.tsx";

@@ -1,13 +1,13 @@
 /** A form for workers that make pictures: prompt, size, seed, and the pictures that came. */
 import { type ReactNode, useState } from "react";
-import { Failure } from "../../api.ts";
-import { INPUTS, recall, remember } from "../../memory.ts";
+import { Failure } from "../../client/api.ts";
+import { INPUTS, recall, remember } from "../../client/memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import { hasPrompt, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "../../picture-form.ts";
-import { type SentJob, submitTo } from "../../submit.ts";
-import { T } from "../../text.ts";
+import { hasPrompt, PICTURE_EXAMPLE, pictureFields, pictureInput, type PictureRole } from "./picture-form.ts";
+import { type SentJob, submitTo } from "./submit.ts";
+import { T } from "../../text/text.ts";
 import { PictureOutcome } from "./picture-outcome.tsx";
 
 /** Results that stay on the page. */

@@ -1,16 +1,16 @@
 /** A job that makes pictures: its progress, then the pictures large. */
 import { type ReactNode, useMemo } from "react";
-import { duration, short } from "../../format.ts";
-import { mediaIn } from "../../media.ts";
+import { duration, short } from "../../text/format.ts";
+import { mediaIn } from "../../values/media.ts";
 import { WaitReason } from "../../parts/crash.tsx";
 import { ErrorView } from "../../parts/error-view.tsx";
-import { JsonView } from "../../parts/json-view.tsx";
-import { MediaView } from "../../parts/media-view.tsx";
+import { JsonView } from "../../parts/values/json-view.tsx";
+import { MediaView } from "../../parts/values/media-view.tsx";
 import { Loading, Refusal } from "../../parts/notice.tsx";
 import { Status } from "../../parts/status.tsx";
-import { to } from "../../router.ts";
-import { T } from "../../text.ts";
-import { isOver, useJob } from "../../use-job.ts";
+import { to } from "../../client/router.ts";
+import { T } from "../../text/text.ts";
+import { isOver, useJob } from "../job/use-job.ts";
 
 export function PictureOutcome({
 	endpoint,

@@ -1,10 +1,10 @@
 /** The messages of a chat, the newest in view, with the pace of each answer. */
 import { type ReactNode, useEffect, useRef } from "react";
-import { type Exchange, type Pace, rateOf } from "../../chat-format.ts";
-import { duration, number } from "../../format.ts";
+import { type Exchange, type Pace, rateOf } from "../../values/chat/chat-format.ts";
+import { duration, number } from "../../text/format.ts";
 import { Empty, Refusal } from "../../parts/notice.tsx";
-import { to } from "../../router.ts";
-import { T } from "../../text.ts";
+import { to } from "../../client/router.ts";
+import { T } from "../../text/text.ts";
 
 export function Transcript({
 	endpoint,

@@ -1,0 +1,30 @@
+/** The shapes of the service's API that the console reads. Moments are ISO 8601, times ms. */
+export type { Principal } from "../../../src/kernel/api/console.ts";
+export type { Endpoint } from "../../../src/kernel/api/endpoints.ts";
+export type { JobDetail, JobList, JobSummary } from "../../../src/kernel/api/job-records.ts";
+export type { JobCounts, WorkerCounts } from "../../../src/kernel/api/jobs.ts";
+export type { Gpu, GpuSpan } from "../../../src/kernel/api/gpus.ts";
+export type { Release } from "../../../src/kernel/api/releases.ts";
+export type { Host } from "../../../src/kernel/api/hosts.ts";
+export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";
+export type { ConsoleSession } from "../../../src/kernel/api/sessions.ts";
+export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/kernel/api/metrics.ts";
+export type { Server } from "../../../src/kernel/api/service.ts";
+export type { AuditEntry } from "../../../src/kernel/api/audit.ts";
+export type { Alert, Alerts } from "../../../src/modules/alerts/routes.ts";
+export type { Delivery, DeliveryDetail, Receiver } from "../../../src/kernel/api/webhooks.ts";
+export type {
+	EndedWorker,
+	FoundLine,
+	LogLine,
+	Worker,
+	WorkerReason,
+} from "../../../src/kernel/api/workers.ts";
+export type { DeliveryState } from "../../../src/kernel/core/webhooks/delivery.ts";
+export type { JobState } from "../../../src/kernel/core/jobs/job-states.ts";
+export type { Scope } from "../../../src/kernel/core/access/key-request.ts";
+
+/** A page of a list; `next` is the cursor of the page after it. */
+export type Page<Name extends string, Item> = Record<Name, readonly Item[]> & {
+	next: string | null;
+};
