@@ -70,23 +70,8 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
-		rules: ["late-result"],
-		what: "ignores the result of a lost run while another worker has the job",
-		plant: () => ({
-			store: ({ jobs }) => ({
-				jobs: {
-					async report(q) {
-						const found = await jobs.get({ ...q, large: "size" });
-						const isOthers = found?.job.state === "IN_PROGRESS" && found.job.worker !== q.worker;
-						return await jobs.report(isOthers ? { ...q, outcome: { on: "release" } } : q);
-					},
-				},
-			}),
-		}),
-	},
-	{
 		rules: ["fence", "acknowledged-result"],
-		what: "takes the failure of a lost run while another worker has the job",
+		what: "takes the result of a lost run while another worker has the job",
 		plant: () => ({
 			store: ({ jobs }) => ({
 				jobs: {

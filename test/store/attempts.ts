@@ -62,7 +62,7 @@ export function attemptCases({ store, open }: Bed): void {
 		await site.move(id, "lose", { attempt: 1 });
 		await site.take({ worker: "wb" });
 		await site.move(id, "lose", { attempt: 2 });
-		expect(await site.report(id, { worker: "wa", on: "fail" })).toMatchObject({ why: "stale" });
+		expect(await site.report(id, { worker: "wa" })).toMatchObject({ why: "stale" });
 		expect((await site.attempts(id)).map(({ open: may }) => may)).toEqual([false, true]);
 		expect(await site.report(id, { worker: "wz" })).toMatchObject({ why: "missing" });
 		expect((await site.attempts(id)).map(({ open: may }) => may)).toEqual([false, true]);

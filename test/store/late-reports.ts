@@ -105,77 +105,21 @@ export function lateReportCases({ store }: Bed): void {
 			expect((await site.get(id, LATE))?.job).toMatchObject({ state: "IN_PROGRESS", release: 3 });
 	});
 
-	describe.each<[string, (site: Site, id: string) => Promise<unknown>]>([
-		["while another worker has the job", (site) => site.take({ worker: "wb", now: LATE })],
-		[
-			"after another worker had it",
-			async (site, id) => {
-				await site.take({ worker: "wb", now: LATE });
-				await site.move(id, "lose", { attempt: 2, now: LATE });
-			},
-		],
-		[
-			"while another worker may run it although it was given back",
-			async (site, id) => {
-				await site.take({ worker: "wb", now: LATE });
-				await site.move(id, "release", { attempt: 2, now: LATE });
-			},
-		],
-	])("D16: %s", (_, happens) => {
-		it("the first result counts, and the other one is dropped", async () => {
-			const site = siteOf(store());
-			const { id } = await lost(site);
-			await happens(site, id);
-			const now = LATE + 10;
-			expect(await site.report(id, { worker: "wa", output: "1", now })).toMatchObject({ ok: true, late: true });
-			const ended = await site.get(id, now);
-			expect(ended).toMatchObject({
-				output: "1",
-				job: { state: "COMPLETED", worker: "wa", attempt: 3, queuedAt: T0, startedAt: T0, endedAt: now },
-			});
-			expect(await site.attempts(id)).toMatchObject([{ open: false }, { worker: "wb", open: true }]);
-			expect(await site.counts(now)).toMatchObject({ inQueue: 0, inProgress: 0, completed: 1, failed: 0 });
-			for (const worker of ["wb", "wa"])
-				expect(await site.report(id, { worker, output: "2", now })).toMatchObject({ why: "stale" });
-			expect(await site.get(id, now)).toEqual(ended);
-			expect((await site.attempts(id))[1]).toMatchObject({ worker: "wb", open: false });
-		});
-
-		it("the failure of a lost attempt, its progress and its chunks are dropped", async () => {
-			const site = siteOf(store());
-			const { id } = await lost(site);
-			await happens(site, id);
-			const before = await site.get(id, LATE);
-			const post = { endpoint: site.endpoint, id, worker: "wa", now: LATE };
-			expect(await store().jobs.progress({ ...post, value: "1" })).toBe(false);
-			expect(await append(site, id, ["a"], LATE)).toMatchObject({ why: "stale" });
-			const failure = { worker: "wa", on: "fail", error: "no", now: LATE } as const;
-			expect(await site.report(id, failure)).toMatchObject({ why: "stale" });
-			expect(await site.get(id, LATE)).toEqual(before);
-		});
-	});
-
 	describe("D16: a late report is dropped", () => {
 		it.each<[string, (site: Site, id: string) => Promise<unknown>, number?]>([
+			["while another worker has the job", (site) => site.take({ worker: "wb", now: LATE })],
 			[
-				"of an attempt that is known to have ended, while another worker has the job",
-				async (site) => {
-					await site.idle({ worker: "wa", before: LATE, now: LATE });
+				"after another worker had it",
+				async (site, id) => {
 					await site.take({ worker: "wb", now: LATE });
+					await site.move(id, "lose", { attempt: 2, now: LATE });
 				},
 			],
 			[
-				"while another worker streams",
+				"while another worker may run it although it was given back",
 				async (site, id) => {
 					await site.take({ worker: "wb", now: LATE });
-					await store().chunks.append({
-						endpoint: site.endpoint,
-						id,
-						worker: "wb",
-						chunks: ["b"],
-						unlessLast: false,
-						now: LATE,
-					});
+					await site.move(id, "release", { attempt: 2, now: LATE });
 				},
 			],
 			["of a job that was cancelled", (site, id) => site.move(id, "cancel", { now: LATE })],
@@ -197,11 +141,6 @@ export function lateReportCases({ store }: Bed): void {
 				},
 			],
 			["after the execution timeout", () => Promise.resolve(), T0 + TIMEOUT],
-			[
-				"after its execution timeout, while another worker has the job",
-				(site) => site.take({ worker: "wb", now: T0 + TIMEOUT - 1 }),
-				T0 + TIMEOUT,
-			],
 			["of a start that failed", () => Promise.resolve()],
 		])("%s", async (what, happens, now = LATE) => {
 			const site = siteOf(store());

@@ -12,7 +12,6 @@ import {
 	dueEvent,
 	type EventContext,
 	lossOf,
-	overtakenBy,
 	resumedBy,
 	transition,
 } from "../../src/kernel/core/jobs/job-transitions.ts";
@@ -188,12 +187,6 @@ export function modelOf() {
 			if (resumed) {
 				for (const past of openAt(id, worker)) past.open = false;
 				return apply(id, "resume", resumed) && apply(id, on, { now }) ? "ok" : "state";
-			}
-			const by = on === "complete" ? overtakenBy({ job, nextChunk: 0 }, this.history(id), { worker, now }) : undefined;
-			if (by) {
-				if (job.state === "IN_PROGRESS") apply(id, "release", { now, keepsDeadline: true });
-				for (const past of openAt(id, worker)) past.open = false;
-				return apply(id, "resume", by) && apply(id, on, { now }) ? "ok" : "state";
 			}
 			if (job.worker !== worker && !histories.get(id)?.some((past) => past.worker === worker)) return "missing";
 			for (const past of openAt(id, worker)) past.open = false;

@@ -149,7 +149,7 @@ export function webhookCases({ store, open }: Bed): void {
 			const { id } = await site.running({ webhook });
 			await site.move(id, "lose", { attempt: 1 });
 			await site.take({ worker: "w2" });
-			await site.report(id, { on: "fail" });
+			await site.report(id);
 			await site.move(id, "release", { attempt: 2 });
 			expect(await claim(site.store)).toEqual({ due: [] });
 		}));

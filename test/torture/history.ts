@@ -87,8 +87,8 @@ export type EventsOp = JobOp & {
 export type ReportOp = JobOp & { op: "report"; kind: "complete" | "fail"; text: string };
 /** `take`: which run of the job, counted by the harness. */
 export type ChunkOp = JobOp & { op: "chunk"; take: number; text: string };
-/** A worker holds a job no longer, without a report. `silent`: it gives no sign, but its calls do not deny the job. */
-export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" | "silent" | "suspended" };
+/** A worker holds a job no longer, without a report. */
+export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" | "suspended" };
 /** A delivery arrived, and was answered with a status. */
 export type WebhookOp = JobOp & { op: "webhook"; delivery: string; status: number; seen: Seen };
 /** The harness is finished with a job, which has ended. */

@@ -202,10 +202,9 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 			await sleep(SLOW_MS, over);
 		}
 		if (kind === "chunks" && !(await stream(run))) return;
-		const isLate = kind === "late" || (kind === "fail" && o.silent === true);
-		if (isLate && run.first) drop(run, o.silent ? "silent" : "omitted");
-		// The next run lasts as long: the first one's report is to find it.
-		if (isLate) await sleep(LATE_MS, over);
+		if (kind === "late" && run.first) drop(run, "omitted");
+		// The next run lasts as long where the first one's report is to find it: with pings.
+		if (kind === "late" && (run.first || !o.silent)) await sleep(LATE_MS, over);
 		if (over.aborted) return;
 		if (kind === "fail" && run.first) return await report(run, "fail", `failed in run ${run.take}`);
 		await report(run, "complete", resultOf(run));

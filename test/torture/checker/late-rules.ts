@@ -5,10 +5,7 @@ import { isEnded, isEndBy } from "./attempt-rules.ts";
 import { type Attempt, CLOCK_MS, isEnd, type JobHistory, over } from "./job-history.ts";
 import { found, type JobRule } from "./job-rules.ts";
 
-/**
- * A report of the run that was handed out last is the job's end while no other worker can have the job, and a result of
- * one that may still run also while another worker has it.
- */
+/** A report of the run that was handed out last is the job's end while no other worker can have the job. */
 const lateResult: JobRule = (job) => {
 	const attempts = job.attempts();
 	for (const attempt of attempts) {
@@ -22,19 +19,17 @@ const lateResult: JobRule = (job) => {
 };
 
 /** Certainly nothing but this run can have ended the job until its report was acknowledged. */
-function isAlone(job: JobHistory, attempts: readonly Attempt[], attempt: Attempt, report: ReportOp): boolean {
-	const { from, to } = report;
+function isAlone(job: JobHistory, attempts: readonly Attempt[], attempt: Attempt, { from, to }: ReportOp): boolean {
 	const { ttlMs = 0, timeoutMs = 0 } = job.submits[0] ?? {};
 	const life = { from: job.createdFrom(), to };
 	const others = attempts.filter((each) => each !== attempt);
-	const countsAnyway = report.kind === "complete" && mayRun(attempt, from);
 	return (
 		to < attempt.from + Math.min(ttlMs, timeoutMs) - CLOCK_MS &&
 		// A job that has chunks runs again: some of them may have been dropped with the run.
 		job.chunks.length === 0 &&
 		// A stop ends a run, and so does the end of its worker.
-		(mayRun(attempt, from) || attempt.drops.every(({ why }) => why === "omitted")) &&
-		(countsAnyway || others.every((each) => each.take.to < attempt.from || each.take.from > to)) &&
+		attempt.drops.every(({ why, from: dropped }) => dropped > from || why === "omitted" || why === "suspended") &&
+		others.every((each) => each.take.to < attempt.from || each.take.from > to) &&
 		others.filter((each) => each.to < to).length < MAX_LOSSES - 1 &&
 		job.restarts().every((each) => over(each) < attempt.from || each.from > to) &&
 		job.cancels.every((each) => each.from > to) &&
@@ -45,15 +40,7 @@ function isAlone(job: JobHistory, attempts: readonly Attempt[], attempt: Attempt
 	);
 }
 
-/** Nothing that the worker did until then shows that it does not run the job any more. */
-function mayRun({ drops }: Attempt, until: number): boolean {
-	return drops.every(({ why, from }) => from > until || why === "silent" || why === "suspended");
-}
-
-/**
- * A report of a lost run does not end a job that another worker has, unless it is the first result of a run that may
- * still run, and no chunk is stored.
- */
+/** A report of a lost run does not end a job that another worker has. */
 const lateFence: JobRule = (job) => {
 	const attempts = job.attempts();
 	for (const { seen, line, to, epoch } of job.observations()) {
@@ -65,7 +52,7 @@ const lateFence: JobRule = (job) => {
 				.map((report) => ({ attempt, report, holder: holderAt(job, attempts, attempt, report) })),
 		);
 		const [first] = ends;
-		if (first?.holder && ends.every(({ holder, ...end }) => holder !== undefined && !isFirstResult(job, end))) {
+		if (first?.holder && ends.every(({ holder }) => holder !== undefined)) {
 			const what = "the report of a lost run ended a job that another worker had";
 			return [found("fence", what, first.attempt.take, first.holder.take, first.report, line)];
 		}
@@ -94,18 +81,6 @@ export function countsOfLate(job: JobHistory, counts: LateReports): void {
 			if (attempts.some(({ from, to }) => from > attempt.to && to < report.from)) counts.besideAnotherRun += 1;
 			if (end && isEndBy(end.seen, report)) counts.ended += 1;
 		}
-}
-
-/** Whether the report may end a job that another worker has. */
-function isFirstResult(job: JobHistory, { attempt, report }: { attempt: Attempt; report: ReportOp }): boolean {
-	const isRepeated = attempt.reports.some(({ result, to }) => result === "ok" && to < report.from);
-	const hasChunks = job.chunks.some(({ result, to }) => result === "ok" && to < report.from);
-	// Pings that omit the job prove that the run is over, but only a lease after the last sign, which an open poll may
-	// have given later than the take, and a fault may keep them from the service.
-	const isUnproven =
-		report.from < attempt.to + 2 * job.terms.leaseMs ||
-		job.faultsIn({ from: attempt.from, to: over(report) }).length > 0;
-	return report.kind === "complete" && !isRepeated && !hasChunks && (isUnproven || mayRun(attempt, report.from));
 }
 
 /** Another run that certainly had the job from before the report until after it. */

@@ -75,9 +75,6 @@ export function rulesOf({ ops }: { ops: readonly Op[] }): string[] {
 export const begun = () => history().endpoint().submit().take();
 /** The worker gives no sign for longer than the lease. */
 export const lost = () => begun().add("drop", { by: "w1", why: "omitted", at: 11_000 });
-/** So that another worker gets the job, while the first goes on. */
-export const overtaken = () =>
-	begun().add("drop", { by: "w1", why: "silent", at: 11_000 }).take({ by: "w2", at: 15_000 });
 export const ended = () => begun().report().read(ENDED);
 export const chunk = (text: string) => ({ by: "w1", take: 1, text });
 export const streamed = () => begun().add("chunk", chunk("a")).add("chunk", chunk("b")).report().read(ENDED);

@@ -12,7 +12,6 @@ import {
 	queued,
 	begun,
 	lost,
-	overtaken,
 	ended,
 	chunk,
 	streamed,
@@ -77,27 +76,8 @@ describe("histories with one", () => {
 		],
 		[
 			"fence",
-			"the result of a run that pings denied ends a job that another worker has",
-			lost().take({ by: "w2", at: 25_000 }).report({ at: 26_000 }).read(ENDED).close(),
-		],
-		[
-			"fence",
-			"the failure of a lost run ends a job that another worker has",
-			overtaken().report({ at: 16_000, kind: "fail", text: "no" }).read(FAILED).close(),
-		],
-		[
-			"fence",
-			"the result of a lost run ends a job that another worker streams",
-			overtaken()
-				.add("chunk", { ...chunk("a"), by: "w2" })
-				.report({ at: 16_000 })
-				.read(ENDED)
-				.close(),
-		],
-		[
-			"late-result",
-			"the result of a lost run is thrown away while another worker has the job",
-			overtaken().report({ at: 16_000 }).report({ by: "w2", text: '"r2"', at: 17_000 }).read(AGAIN).close(),
+			"the result of a lost run ends a job that another worker has",
+			lost().take({ by: "w2", at: 15_000 }).report({ at: 16_000 }).read(ENDED).close(),
 		],
 		["one-attempt-at-a-time", "two workers get one job", begun().take({ by: "w2" }).report().read(ENDED).close()],
 		["fence", "a worker gets its job again", begun().take({ at: 50_000 }).report().read(ENDED).close()],

@@ -11,7 +11,6 @@ import {
 	cancelled,
 	begun,
 	lost,
-	overtaken,
 	ended,
 	chunk,
 	streamed,
@@ -49,10 +48,6 @@ describe("histories without a bug", () => {
 				.close(),
 		],
 		["a late report of a lost run that no other worker has", lost().report({ at: 30_000 }).read(ENDED).close()],
-		[
-			"the first result of a lost run that may still run, while another worker has the job",
-			overtaken().report({ at: 16_000 }).report({ by: "w2", text: '"r2"' }).read(ENDED).close(),
-		],
 		[
 			"a late report that counts after a take by another worker that had no answer",
 			untold().report({ at: 20_000 }).read(ENDED).close(),

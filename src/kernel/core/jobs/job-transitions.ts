@@ -188,34 +188,8 @@ export function resumedBy(
 	// Losses of before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;
 	if (last?.end !== "lost" || last.worker !== worker) return undefined;
-	return continued(job, history, last, { now, worker, release });
-}
-
-/**
- * The lost attempt whose late result ends the job although other workers were given it since, and one may have it (D16
- * Late reports). The worker may still run that attempt, so it was given the job by no other, and the result is that
- * attempt's. Results before a retry do not count, nor does one that would stand beside the stream of another attempt.
- */
-export function overtakenBy(
-	{ job, nextChunk }: { job: Job; nextChunk: number },
-	history: readonly Attempt[],
-	by: Pick<EventContext, "release" | "now"> & { worker: string },
-): EventContext | undefined {
-	const { retriedAt = -Infinity } = job;
-	const past = history.findLast(
-		({ worker, end, open, startedAt }) => worker === by.worker && end === "lost" && open && startedAt > retriedAt,
-	);
-	return past && nextChunk === 0 && !isFinal(job.state) ? continued(job, history, past, by) : undefined;
-}
-
-/** What continues a lost attempt; undefined after the run's execution timeout. */
-function continued(
-	job: Job,
-	history: readonly Attempt[],
-	{ startedAt }: Attempt,
-	{ now, worker, release }: Pick<EventContext, "release" | "now"> & { worker: string },
-): EventContext | undefined {
-	if (now >= startedAt + job.executionTimeoutMs) return undefined;
+	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;
+	const { startedAt } = last;
 	// An attempt that was resumed before began with the one that it continued.
 	const before = history.filter((past) => past.startedAt < startedAt).map(({ endedAt }) => endedAt);
 	const queuedAt = Math.min(Math.max(job.retriedAt ?? job.submittedAt, ...before), startedAt);

@@ -37,9 +37,6 @@ const ENDS = {
 	cancelled: "was asked to stop: the job was cancelled",
 } as const;
 
-/** Instead of the text of `released`. */
-const OVERTAKEN = "had the job when the result of an earlier attempt arrived";
-
 const FINALS = {
 	COMPLETED: { event: "completed", message: "The job is completed." },
 	FAILED: { event: "failed", message: "The job failed: it was lost too often." },
@@ -60,8 +57,7 @@ export function timelineOf(
 	const lastRetry = job.retriedAt;
 	for (const [index, details] of attempts.entries()) {
 		const { attempt, worker, startedAt, endedAt, end, continues } = details;
-		const [before, after] = [attempts[index - 1], attempts[index + 1]];
-		const isOvertaken = end === "released" && after?.continues !== undefined && after.endedAt === endedAt;
+		const before = attempts[index - 1];
 		const hasLastRetry =
 			lastRetry !== undefined && lastRetry <= startedAt && (before?.endedAt ?? job.submittedAt) <= lastRetry;
 		if (hasLastRetry) events.push(retried(lastRetry));
@@ -83,16 +79,14 @@ export function timelineOf(
 				worker,
 				message: asSentence(sharedIdText(worker)),
 			});
-		if (end !== "running" && endedAt !== undefined) {
-			const how = isOvertaken ? OVERTAKEN : endText(details, end);
+		if (end !== "running" && endedAt !== undefined)
 			events.push({
 				at: endedAt,
 				event: end,
 				attempt,
 				worker,
-				message: `Worker ${worker} ${how} (attempt ${attempt}${lateText(details)}).`,
+				message: `Worker ${worker} ${endText(details, end)} (attempt ${attempt}${lateText(details)}).`,
 			});
-		}
 	}
 	const last = attempts.at(-1);
 	if (lastRetry !== undefined && !events.some(({ event, at }) => event === "retried" && at === lastRetry))

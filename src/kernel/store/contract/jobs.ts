@@ -4,7 +4,7 @@ import type { Counts } from "../../core/jobs/job-transitions.ts";
 import type { JobResult } from "../../core/jobs/job-view.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 
-/** `late`: the report was of a lost attempt (D16 Late reports). */
+/** `late`: the report was of a lost attempt that no worker had been given since (D16 Late reports). */
 export type MoveResult =
 	| { ok: true; job: Job; late?: true }
 	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
@@ -141,8 +141,7 @@ export interface JobStore {
 	/**
 	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held
 	 * it. A lost attempt that no worker was given since is continued by a report, a progress value or a chunk,
-	 * under the `release` that launched the worker; one that may still run is ended by its result in any case, unless
-	 * chunks are stored.
+	 * under the `release` that launched the worker.
 	 */
 	report(q: {
 		endpoint: string;

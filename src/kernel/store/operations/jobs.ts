@@ -1,5 +1,5 @@
 import { missedAfterSign } from "../../core/jobs/attempt-signs.ts";
-import { dueAt, type EventContext, lossOf, overtakenBy, resumedBy } from "../../core/jobs/job-transitions.ts";
+import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import type { JobRow } from "../row.ts";
 import { RUNNING, WAITING } from "../states.ts";
@@ -33,32 +33,9 @@ export function runningAt<Row extends JobRow>(
 ): Row | undefined {
 	if (!allowed(row.job.state, "resume")) return held(row, q.worker);
 	const resumed = resumedBy(row, unit.attempts.list(row), q);
-	return resumed && goesOn(unit, row, { worker: q.worker, resumed });
-}
-
-function goesOn<Row extends JobRow>(
-	unit: UnitOfWork<Row>,
-	row: Row,
-	{ worker, resumed }: { worker: string; resumed: EventContext },
-): Row | undefined {
-	unit.attempts.closeAt(row, worker);
-	return unit.transitions.apply(row, "resume", resumed)?.row;
-}
-
-/**
- * The row of a job that the worker's late result ends although other workers were given it since (D16 Late reports). A
- * worker that has it runs on and may not report any more.
- */
-function overtaken<Row extends JobRow>(
-	unit: UnitOfWork<Row>,
-	row: Row,
-	q: { worker: string; release: number | undefined; now: number },
-): Row | undefined {
-	const resumed = overtakenBy(row, unit.attempts.list(row), q);
 	if (!resumed) return undefined;
-	const waiting =
-		row.job.state === RUNNING ? unit.transitions.apply(row, "release", { now: q.now, keepsDeadline: true })?.row : row;
-	return waiting && goesOn(unit, waiting, { worker: q.worker, resumed });
+	unit.attempts.closeAt(row, q.worker);
+	return unit.transitions.apply(row, "resume", resumed)?.row;
 }
 
 export function hadJob<Row extends JobRow>(unit: UnitOfWork<Row>, row: Row, worker: string): boolean {
@@ -78,10 +55,7 @@ export const report: SharedOperation<"jobs.report"> = {
 		const { state } = row.job;
 		const { on, attempt, output, error, workerEnd } = outcome;
 		const isRelease = on === "release";
-		const by = { worker, release, now };
-		const running = isRelease
-			? held(row, worker)
-			: (runningAt(unit, row, by) ?? (on === "complete" ? overtaken(unit, row, by) : undefined));
+		const running = isRelease ? held(row, worker) : runningAt(unit, row, { worker, release, now });
 		if (running) {
 			if (isRelease && attempt !== row.job.attempt) return { ok: false, why: "stale", state };
 			const context = isRelease ? { over: true, workerEnd, keepsDeadline: true } : { result: { output, error } };
