@@ -42,7 +42,7 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
-		rules: ["acknowledged-result", "ends"],
+		rules: ["acknowledged-result", "late-result", "ends"],
 		what: "acknowledges a result that it does not store",
 		plant() {
 			const lies = every(7);
@@ -199,7 +199,7 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
-		rules: ["acknowledged-exists", "final-once", "health", "internal-error", "ends", "chunks"],
+		rules: ["acknowledged-exists", "acknowledged-result", "final-once", "health", "internal-error", "ends", "chunks"],
 		what: "keeps in memory what a failed commit did not store",
 		plant: () => ({
 			unit(unit) {
