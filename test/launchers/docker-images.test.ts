@@ -313,7 +313,7 @@ describe.skipIf(noRegistry !== undefined)(titled("images of the docker launcher"
 			own.prepare?.([{ id: "a", settings }], report);
 			const message = await until("the reason", () => {
 				const { message: text = "" } = byEndpoint.get("a") ?? {};
-				return text.includes("there is no image") && text;
+				return text.includes(" cannot be pulled: ") && text;
 			});
 			expect(logged).toEqual([`endpoint a has no image yet: ${message}`]);
 			own.prepare?.([], report);

@@ -1,5 +1,5 @@
 /** Inputs that a disk has changed since they were stored (D40, decision 0014): SQLite only. */
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { advanceUntil } from "../../support/manual-clock.ts";
@@ -10,7 +10,7 @@ import { ON_POSTGRES } from "../../support/service-store.ts";
 const NEEDLE = "a needle that each damaged input has";
 
 /** A service whose inputs were stored by an earlier one, those with the needle damaged since. */
-async function reopened(inputs: readonly string[]): Promise<{ b: Bench; ids: string[] }> {
+async function reopened(inputs: readonly string[]): Promise<{ b: Bench; ids: string[]; path: string }> {
 	const place = folder();
 	onTestFinished(() => place.remove());
 	const before = await bench({ in: place });
@@ -28,7 +28,7 @@ async function reopened(inputs: readonly string[]): Promise<{ b: Bench; ids: str
 	}
 	const b = await bench({ in: place, startAt: before.clock.now() + 1000 });
 	onTestFinished(() => b.end());
-	return { b, ids };
+	return { b, ids, path: place.path };
 }
 
 it.skipIf(ON_POSTGRES)("D40: a job whose stored input is damaged fails, and the others of its claim run", async () => {
@@ -48,3 +48,21 @@ it.skipIf(ON_POSTGRES)("D40: a job whose stored input is damaged fails, and the 
 		`reading the input of job ${inFile}`,
 	]);
 });
+
+it.skipIf(ON_POSTGRES)(
+	"D17: a job whose payload file is missing returns to the queue, and runs with the file",
+	async () => {
+		const { b, ids, path } = await reopened(["x".repeat(100_000)]);
+		const folder = readdirSync(path, { recursive: true, encoding: "utf8" }).find((name) => name.endsWith(".payloads"))!;
+		renameSync(join(path, folder), join(path, "lost"));
+		const first = await b.worker();
+		first.take().catch(() => {});
+		await advanceUntil(b.clock, () => b.of("fault").length > 0, 100);
+		renameSync(join(path, "lost"), join(path, folder));
+		await advanceUntil(b.clock, () => b.of("job.returned").length > 0, 100);
+		// The worker that the claim was for may have the job, so another one gets it.
+		const worker = await b.worker();
+		expect(idsOf(await b.reached(worker.take()))).toEqual(ids);
+		expect(b.of("job.settled")).toEqual([]);
+	},
+);
