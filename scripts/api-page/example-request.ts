@@ -31,7 +31,6 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	job: { variable: "JOB" },
 	worker: { variable: "RUNPOD_POD_ID" },
 	delivery: { variable: "DELIVERY" },
-	receiver: { variable: "RECEIVER" },
 	key: { variable: "KEY_ID" },
 	version: "1",
 	session: { variable: "SESSION_ID" },

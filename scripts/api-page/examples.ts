@@ -65,7 +65,7 @@ const JOB_COUNTS = {
 	gpuMemoryEnforce: false,
 	passRequestId: false,
 	priority: "normal",
-	webhooks: { schedule: "short", disableAfterMs: 432000000, input: true },
+	webhooks: { schedule: "short", input: true },
 	release: { maxSurge: 1, failAfter: 3 },
 	webhookSecretSet: true,
 	paused: false,
@@ -270,20 +270,6 @@ export const EXAMPLES = {
 			createdAt: AT,
 			tries: [{ at: AT, tookMs: 35, status: 200 }],
 			dueAt: AT,
-		},
-	},
-	listReceivers: {
-		answer: {
-			receivers: [
-				{
-					endpoint: "hello",
-					receiver: "app.example.com",
-					failingSince: AT,
-					failures: 12,
-					reason: "the connection was refused",
-					pausedUntil: AT,
-				},
-			],
 		},
 	},
 	listKeys: { answer: { keys: [KEY], environment: true } },

@@ -66,10 +66,6 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" },
 	},
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
-	receiver: {
-		description: "Host of the receiver, with the port if it is not the usual one.",
-		schema: { type: "string" },
-	},
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
 	version: { description: "Number of the version.", schema: { type: "integer", minimum: 1 } },

@@ -55,7 +55,6 @@ const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	delivery: "msg_1",
-	receiver: "app.example.com",
 	key: "1",
 	session: "1",
 	alert: "SluiceOldestWait",

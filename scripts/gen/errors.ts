@@ -18,7 +18,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	endpoint_not_found: "Check the id in the path.",
 	job_not_found: "Request it earlier, or raise the retention of the endpoint.",
 	delivery_not_found: "List the deliveries.",
-	receiver_not_found: "List the receivers; it may have answered since.",
 	key_not_found: "List the keys.",
 	registry_not_found: "List the registries.",
 	resource_not_found: "List those that exist. Of management operations only.",

@@ -260,15 +260,6 @@ export const EVENTS = {
 			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
 			`were not answered, the last because ${reason}`,
 	),
-	/**
-	 * A receiver failed for too long: its webhooks are not sent until it is enabled (D21).
-	 */
-	"webhook.disabled": error<{ endpoint: string; host: string; reason: string; failingMs: number }>(
-		({ endpoint, host, reason, failingMs }) =>
-			`${endpoint}: webhooks to ${host} are not sent any more: all attempts failed for ` +
-			`${Math.round(failingMs / 3_600_000)} h, the last because ${reason}. When it works again: ` +
-			`sluice webhooks enable ${endpoint} ${host}`,
-	),
 	/** Lines that are missing on stderr here, because nothing read it and as many wait for it as may. */
 	"log.dropped": warn<{ lines: number }>(
 		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,

@@ -1,16 +1,14 @@
 /**
- * What administrators see and end in the console: keys that are rotated, sessions, the audit log, and
- * webhook receivers that are put off (D30, D31, D42, D21).
+ * What administrators see and end in the console: keys that are rotated, sessions and the
+ * audit log (D30, D31, D42).
  */
 import { expect, describe, it } from "vitest";
 import { T } from "../../console/src/text/text.ts";
 import { call } from "../support/service.ts";
-import { freePort } from "../support/free-port.ts";
 import { goTo, noBrowser, press, rowOf, site, titled } from "./site.ts";
 
 const here = site({
-	endpoints: () => ({ ep: { name: "Ep", webhooks: { schedule: [] } }, quiet: {} }),
-	settings: { webhooks: { allowPrivateNetworks: true } },
+	endpoints: () => ({ ep: { name: "Ep" }, quiet: {} }),
 });
 
 /** What the browser itself says of a call that is refused. */
@@ -131,33 +129,5 @@ describe.skipIf(noBrowser !== undefined)(titled("access in the console"), () => 
 		const { key } = await here.key(["write"]);
 		const page = await here.open({ key, at: "#/audit", forgive: REFUSED });
 		await page.getByText(T.audit.mayNot).waitFor();
-	});
-
-	it("D21: a receiver that is paused is listed with its reason, and enabled", async () => {
-		const host = `127.0.0.1:${await freePort()}`;
-		const page = await here.open({ at: "#/webhooks?endpoint=quiet" });
-		const row = page.getByRole("table", { name: T.webhooks.receivers }).locator("tbody tr");
-		for (let n = 0; n < 10; n += 1) {
-			const job = await here.submit("ep", {}, { webhook: `http://${host}/` });
-			const over = here.service.next("webhook.failed", ({ id }) => id === job);
-			await call(here.service.url, `/v2/ep/cancel/${job}`, { method: "POST" });
-			await over;
-		}
-		await row.getByText(T.webhooks.pausedUntil).waitFor();
-		await row.getByText("the connection was refused").waitFor();
-		// The filter is that of the deliveries below it.
-		await page.getByText(T.webhooks.noMatch).waitFor();
-		const tops = [
-			page.getByRole("heading", { name: T.webhooks.receivers }),
-			page.getByRole("heading", { name: T.webhooks.deliveries }),
-			page.getByRole("radiogroup", { name: T.webhooks.state }),
-		].map(async (each) => (await each.boundingBox())!.y);
-		const found = await Promise.all(tops);
-		expect(found).toEqual(found.toSorted((a, b) => a - b));
-		await row.getByRole("button", { name: T.webhooks.enable }).click();
-		await page.getByText(T.webhooks.enabled).waitFor();
-		await row.waitFor({ state: "detached" });
-		const { receivers } = (await call(here.service.url, "/v1/webhooks/receivers")).json;
-		expect(receivers).toEqual([]);
 	});
 });

@@ -194,32 +194,4 @@ describe("sluice webhooks", () => {
 			stderr: expect.stringContaining("There is no webhook delivery 'none'"),
 		});
 	});
-
-	it.concurrent("D21, D36: lists receivers that fail, and enables one", async (test) => {
-		const closed = createServer().listen(0, "127.0.0.1");
-		await once(closed, "listening");
-		const host = `127.0.0.1:${(closed.address() as AddressInfo).port}`;
-		await new Promise((resolve) => closed.close(resolve));
-		const { stdoutOf, ask, service, place } = await managed(test, () => ({
-			words: { launcher: { type: "external" } },
-		}));
-		expect(await stdoutOf("webhooks", "receivers")).toBe("No receiver fails.\n");
-		await service.end();
-		await place.serve({ env: { SLUICE_WEBHOOKS_ALLOW_PRIVATE_NETWORKS: "true" } });
-		const webhook = `http://${host}/hook`;
-		const { json } = await call(service.url, "/v2/words/run", { body: { input: {}, webhook } });
-		await stdoutOf("jobs", "cancel", "words", json.id);
-		const list = await until("the receiver", async () => {
-			const text = await stdoutOf("webhooks", "receivers", "--endpoint", "words");
-			return text.includes(host) && text;
-		});
-		expect(list).toMatch(/^ENDPOINT +RECEIVER +STATE +FAILING SINCE +FAILURES +REASON\n/);
-		expect(list).toMatch(new RegExp(`^words +${host} +failing +\\S+ \\S+Z +\\d+ +the connection was refused$`, "m"));
-		expect(await stdoutOf("webhooks", "enable", "words", host)).toBe(`Receiver ${host} is called again.\n`);
-		expect(await ask("webhooks", "enable", "words", "none.example:80")).toMatchObject({
-			code: 1,
-			stdout: "",
-			stderr: expect.stringContaining("none.example:80"),
-		});
-	});
 });

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => endWith(service, clock));
 
 /** Operations whose example names nothing that this service has. */
-const NOT_HERE = new Set(["enableReceiver", "endSilence", "endSession", "drainHost", "resumeHost", "getGpuType"]);
+const NOT_HERE = new Set(["endSilence", "endSession", "drainHost", "resumeHost", "getGpuType"]);
 
 describe("/docs/api/ of a running service", () => {
 	/** The lines for a shell by operation. */

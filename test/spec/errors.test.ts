@@ -300,7 +300,6 @@ const HOW: Record<
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
 	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
-	receiver_not_found: () => get("/v1/endpoints/open/webhook-receivers/none.example/enable", { method: "POST" }),
 	async delivery_pending() {
 		const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
 		await get(`/v2/open/cancel/${id}`, { method: "POST" });

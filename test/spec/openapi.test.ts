@@ -250,9 +250,6 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect(deliveries[0].tries).not.toEqual([]);
 		await ask("getDelivery", { delivery: deliveries[0].id });
 		await ask("redeliver", { delivery: deliveries[0].id });
-		const { receivers } = (await ask("listReceivers")).json;
-		const [{ endpoint, receiver }] = receivers;
-		await ask("enableReceiver", { endpoint, receiver });
 	});
 
 	it("D49: endpoints of the management API", async () => {
@@ -359,7 +356,6 @@ describe("D2: refusals are those that the document names", () => {
 		["bad_query", "endpointMetrics", { query: "?step=1" }, {}],
 		["endpoint_not_found", "feed", { query: "?endpoint=nowhere" }, {}],
 		["delivery_not_found", "redeliver", { delivery: "msg_1" }, {}],
-		["receiver_not_found", "enableReceiver", { receiver: "none.example" }, {}],
 		["key_not_found", "revokeKey", { key: "1" }, {}],
 		["session_not_found", "endSession", { session: "1" }, {}],
 		["host_not_found", "drainHost", { host: "none" }, {}],

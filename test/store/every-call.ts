@@ -106,8 +106,6 @@ export function everyCall(store: Store): Calls {
 		"webhooks.body": () => store.webhooks.body(named),
 		"webhooks.input": () => store.webhooks.input(named),
 		"webhooks.tried": () => store.webhooks.tried({ id: named.id, tried: { at: now, tookMs: 1 }, state: "failed" }),
-		"webhooks.receivers": () => store.webhooks.receivers({ limit: 1 }),
-		"webhooks.enable": () => store.webhooks.enable({ endpoint, receiver: "r", now }),
 		"webhooks.pending": () => store.webhooks.pending({ atMost: 1 }),
 		"webhooks.redeliver": () => store.webhooks.redeliver(named),
 		"webhooks.find": () => store.webhooks.find(named),

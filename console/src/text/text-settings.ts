@@ -104,7 +104,6 @@ export const SETTING_TEXTS = {
 			"release.failAfter": "Crashes until it is undone",
 			"release.canary": "Canary",
 			"webhooks.schedule": "Waits between attempts",
-			"webhooks.disableAfterMs": "Disable failing receivers after",
 			"webhooks.input": "Send the input",
 		},
 		faults: {

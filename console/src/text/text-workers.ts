@@ -99,10 +99,6 @@ export const WORKER_TEXTS = {
 		healthy: "Healthy",
 		log: "Log",
 		connect: "Connect a worker",
-		receiver: (failures: number, reason: string) =>
-			`failed ${failures === 1 ? "once" : `${failures} times in a row`}: ${reason.replace(/\.$/, "")}.`,
-		moreReceivers: (count: number) => (count > 0 ? `And ${count} more.` : ""),
-		showReceivers: "Show receivers",
 		noWorkers: "Jobs wait, and no worker is attached or allowed.",
 	},
 	hosts: {

@@ -1,5 +1,5 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
-import type { Delivery, Receiver } from "../../kernel/api/webhooks.ts";
+import type { Delivery } from "../../kernel/api/webhooks.ts";
 import type { CommandGroup } from "../framework/command.ts";
 import { PAGE_FLAGS } from "../framework/common-flags.ts";
 import { listAction, serviceAction } from "../framework/service-action.ts";
@@ -46,40 +46,8 @@ const redeliver = serviceAction({
 	text: (_, { args: [id] }) => `Queued delivery ${id} again.\n`,
 });
 
-const receivers = listAction<Receiver>({
-	name: "receivers",
-	args: [],
-	summary: "list receivers that fail, with those that are paused or disabled",
-	flags: { endpoint: FILTERS.endpoint },
-	examples: ["sluice webhooks receivers --endpoint hello"],
-	request: "GET /v1/webhooks/receivers",
-	query: (flags) => queryOf(flags, ["endpoint"]),
-	member: "receivers",
-	empty: "No receiver fails.\n",
-	columns: {
-		ENDPOINT: "endpoint",
-		RECEIVER: "receiver",
-		STATE({ pausedUntil, disabledAt }) {
-			if (disabledAt !== undefined) return "disabled";
-			return pausedUntil === undefined ? "failing" : `paused until ${shortTime(pausedUntil)}`;
-		},
-		"FAILING SINCE": ({ failingSince }) => shortTime(failingSince),
-		FAILURES: "failures",
-		REASON: "reason",
-	},
-});
-
-const enable = serviceAction({
-	name: "enable",
-	args: ["ENDPOINT", "RECEIVER"],
-	summary: "call a paused or disabled receiver (its host and port) again, at once",
-	examples: ["sluice webhooks enable hello receiver.example.com:443"],
-	request: "POST /v1/endpoints/{ENDPOINT}/webhook-receivers/{RECEIVER}/enable",
-	text: (_, { args: [, receiver] }) => `Receiver ${receiver} is called again.\n`,
-});
-
 export const webhooks: CommandGroup = {
 	name: "webhooks",
 	summary: "list webhook deliveries and send them again",
-	actions: [list, redeliver, receivers, enable],
+	actions: [list, redeliver],
 };

@@ -1,8 +1,8 @@
 /** Webhook deliveries (D21, D39). */
 import { DELIVERY_STATES } from "../core/webhooks/delivery.ts";
 import { CURSOR, LIMIT, text, word } from "./definition/params.ts";
-import { emptyAnswer, NO_BODY, route } from "./definition/route.ts";
-import { COUNT, extend, list, listIn, MOMENT, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
+import { NO_BODY, route } from "./definition/route.ts";
+import { COUNT, extend, list, MOMENT, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 
 export const DELIVERY = object({
 	id: TEXT,
@@ -73,36 +73,4 @@ export const REDELIVER = route("redeliver", "POST /v1/webhooks/:delivery/redeliv
 	errors: ["delivery_pending"],
 });
 
-const RECEIVER = object({
-	endpoint: TEXT,
-	receiver: { ...TEXT, description: "Host, and the port if it is not the usual one." },
-	failingSince: MOMENT,
-	failures: { type: "integer", description: "Failed attempts since then." },
-	reason: { ...TEXT, description: "Why the last attempt failed." },
-	"pausedUntil?": { ...MOMENT, description: "No attempt before: several in a row had no answer." },
-	"disabledAt?": { ...MOMENT, description: "Since when deliveries fail without an attempt, until it is enabled." },
-});
-export type Receiver = Static<typeof RECEIVER>;
-
-export const LIST_RECEIVERS = route("listReceivers", "GET /v1/webhooks/receivers", "read", {
-	summary: "Webhook receivers whose last attempt failed, those that fail longest first.",
-	answer: {
-		description: "The receivers, at most 200.",
-		schema: listIn("receivers", RECEIVER),
-	},
-	query: [ENDPOINT_FILTER],
-});
-
-export const ENABLE_RECEIVER = route(
-	"enableReceiver",
-	"POST /v1/endpoints/:endpoint/webhook-receivers/:receiver/enable",
-	"write",
-	{
-		summary: "Calls a paused or disabled webhook receiver again, at once.",
-		answer: emptyAnswer("Done."),
-		body: NO_BODY,
-		errors: ["receiver_not_found"],
-	},
-);
-
-export const WEBHOOK_ROUTES = [LIST_DELIVERIES, GET_DELIVERY, REDELIVER, LIST_RECEIVERS, ENABLE_RECEIVER] as const;
+export const WEBHOOK_ROUTES = [LIST_DELIVERIES, GET_DELIVERY, REDELIVER] as const;

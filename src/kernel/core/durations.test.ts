@@ -38,7 +38,7 @@ const TEXTS = {
 	executionTimeoutMs: "1h30m",
 	retention: { run: "24h", records: "7d" },
 	leaseMs: "20s",
-	webhooks: { schedule: ["10s", "5m"], disableAfterMs: "5d" },
+	webhooks: { schedule: ["10s", "5m"] },
 	launcher: { type: "slurm", command: ["python", "w.py"], sharedDir: "/shared", drainBefore: "10m" },
 };
 
@@ -51,7 +51,7 @@ it("D35: settings take durations at any depth, in the unit of the setting, and p
 			executionTimeoutMs: 5_400_000,
 			retention: { run: 86_400_000, runsync: 60_000, records: 604_800_000 },
 			leaseMs: 20_000,
-			webhooks: { schedule: [10_000, 300_000], disableAfterMs: 432_000_000 },
+			webhooks: { schedule: [10_000, 300_000] },
 			launcher: { drainBefore: 600 },
 		},
 	});

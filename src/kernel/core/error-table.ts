@@ -109,10 +109,6 @@ export const ERRORS = {
 		sentence:
 			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
-	receiver_not_found: {
-		status: 404,
-		sentence: "Endpoint '{endpoint}' has no failing webhook receiver '{receiver}'.",
-	},
 	delivery_pending: {
 		status: 409,
 		sentence: "Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",

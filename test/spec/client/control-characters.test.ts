@@ -48,7 +48,6 @@ describe("control characters", () => {
 		for (const path of [`/v2/a/status/${encoded}`, `/v1/endpoints/a/jobs/${encoded}`]) expect(await of(path)).toBe(404);
 		expect(await of(`/v2/a/cancel/${encoded}`, "POST")).toBe(404);
 		expect(await of(`/v1/webhooks/${encoded}/redeliver`, "POST")).toBe(404);
-		expect(await of(`/v1/endpoints/a/webhook-receivers/${encoded}/enable`, "POST")).toBe(404);
 		expect(await of(`/v1/keys/${encoded}`, "DELETE")).toBe(404);
 		expect(await of(`/v2/${encoded}/health`)).toBe(404);
 	});

@@ -152,7 +152,6 @@ describe("rows without an endpoint in the path", () => {
 				"/v1/webhooks",
 				"/v1/webhooks/:delivery",
 				"/v1/webhooks/:delivery/redeliver",
-				"/v1/webhooks/receivers",
 				"/v1/alerts",
 				"/console/session",
 				"/metrics",

@@ -177,38 +177,6 @@ describe("POST /v1/webhooks/{delivery}/redeliver", () => {
 	});
 });
 
-describe("receivers that fail", () => {
-	it("D21: are listed with the reason, for keys of their endpoint, and called when enabled", async () => {
-		const closed = createServer();
-		await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
-		const host = `127.0.0.1:${(closed.address() as AddressInfo).port}`;
-		await new Promise((resolve) => closed.close(resolve));
-		const failed = (): Promise<unknown> => service.next("webhook.failed", (facts) => facts.host === host);
-		const first = failed();
-		const job = await submitted(service, "c", { input: {}, webhook: `http://${host}/secret` });
-		await call(service.url, `/v2/c/cancel/${job}`, { method: "POST" });
-		await first;
-		const shown = {
-			endpoint: "c",
-			receiver: host,
-			failingSince: MOMENT,
-			failures: 1,
-			reason: "the connection was refused",
-		};
-		expect((await keys.read.seen("/webhooks/receivers")).receivers).toContainEqual(shown);
-		expect((await admin.seen("/webhooks/receivers?endpoint=c")).receivers).toContainEqual(shown);
-		expect((await keys.one.seen("/webhooks/receivers")).receivers).toEqual([]);
-		expectError(await keys.two.get("/webhooks/receivers"), 400, "bad_query");
-		expectError(await keys.one.get("/webhooks/receivers?endpoint=c"), 401, "unauthorized");
-		const path = `/endpoints/c/webhook-receivers/${encodeURIComponent(host)}/enable`;
-		for (const key of [keys.read, keys.one]) expectError(await key.post(path), 401, "unauthorized");
-		const again = failed();
-		expect((await keys.write.post(path)).status).toBe(200);
-		await again;
-		expectError(await admin.post(path.replace("127", "128")), 404, "receiver_not_found");
-	});
-});
-
 it("D21: shows what a receiver answered to admin keys only", async () => {
 	const { job } = await delivered("a", "/answers");
 	const path = `/webhooks?job=${job}`;

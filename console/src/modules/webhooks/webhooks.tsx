@@ -12,7 +12,6 @@ import { useSession } from "../../client/session.ts";
 import type { Delivery, DeliveryState, Page } from "../../client/shapes.ts";
 import { T } from "../../text/text.ts";
 import { DeliveryTable } from "./deliveries.tsx";
-import { FailingReceivers } from "./receivers.tsx";
 
 const STATES: readonly DeliveryState[] = ["pending", "delivered", "failed"];
 const PAGE_ROWS = 50;
@@ -46,8 +45,6 @@ export default function WebhooksPage(): ReactNode {
 			<header className="page-head">
 				<h1>{T.pages.webhooks}</h1>
 			</header>
-			<FailingReceivers endpoint={only ? endpoint : undefined} change={at} enabled={reload} />
-			<h2>{T.webhooks.deliveries}</h2>
 			<div className="bar">
 				<ToggleButtonGroup
 					className="segments"

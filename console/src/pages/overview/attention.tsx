@@ -1,4 +1,4 @@
-/** What needs attention: endpoints that get no workers or whose jobs fail, receivers of webhooks that fail. */
+/** What needs attention: endpoints that get no workers or whose jobs fail. */
 import type { ReactNode } from "react";
 import { useAct } from "../../parts/act.ts";
 import { ask, ofEndpoint } from "../../client/api.ts";
@@ -6,18 +6,14 @@ import { number, percent, withProgress } from "../../text/format.ts";
 import { useLoad } from "../../client/load.ts";
 import { Button } from "../../parts/button.tsx";
 import { StartNow } from "../../parts/crash.tsx";
-import { EndpointLink } from "../../parts/endpoint-link.tsx";
 import { Badge } from "../../parts/status.tsx";
 import { to } from "../../client/router.ts";
 import { useMay } from "../../client/session.ts";
-import type { EndedWorker, Overview, Receiver } from "../../client/shapes.ts";
+import type { EndedWorker, Overview } from "../../client/shapes.ts";
 import { T } from "../../text/text.ts";
 import { type EndpointRow, fails, ratioOf } from "../../values/totals.ts";
 import { endedGroups } from "./crash-groups.ts";
 import { Times } from "../workers/ended-workers.tsx";
-
-const PACE_MS = 15_000;
-const SHOWN_RECEIVERS = 3;
 
 type State = Overview["health"]["state"];
 
@@ -43,28 +39,14 @@ export function Health({ state }: { state: State }): ReactNode {
 	return <Badge tone={TONES[state]}>{T.health[state]}</Badge>;
 }
 
-/** `change`: when to read again what the feed does not have. */
-export function Attention({
-	rows,
-	span,
-	change,
-}: {
-	rows: readonly EndpointRow[];
-	span: string;
-	change: unknown;
-}): ReactNode {
-	const { data: receivers = [] } = useLoad(
-		"receivers",
-		async (signal) => (await ask<{ receivers: Receiver[] }>("v1/webhooks/receivers", { signal })).receivers,
-		{ change, pace: () => PACE_MS },
-	);
+export function Attention({ rows, span }: { rows: readonly EndpointRow[]; span: string }): ReactNode {
 	const urgent = rows.filter(
 		(row) =>
 			!["healthy", "paused"].includes(row.overview.health.state) ||
 			isFailing(row) ||
 			(row.overview.paused && row.overview.queue.inQueue > 0),
 	);
-	if (urgent.length + receivers.length === 0) return null;
+	if (urgent.length === 0) return null;
 	return (
 		<section className="card">
 			<h2>{T.health.attention}</h2>
@@ -72,22 +54,6 @@ export function Attention({
 				{urgent.map((row) => (
 					<EndpointLine key={row.overview.id} row={row} span={span} />
 				))}
-				{receivers.length === 0 ? null : (
-					<li>
-						<p>
-							<Badge tone="late">{T.webhooks.stillFailing}</Badge>{" "}
-							{receivers.slice(0, SHOWN_RECEIVERS).map(({ endpoint, receiver, failures, reason }) => (
-								<span key={`${endpoint} ${receiver}`}>
-									<EndpointLink id={endpoint} /> → {receiver} {T.health.receiver(failures, reason)}{" "}
-								</span>
-							))}
-							{T.health.moreReceivers(receivers.length - SHOWN_RECEIVERS)}
-						</p>
-						<a className="button" href={to(["webhooks"])}>
-							{T.health.showReceivers}
-						</a>
-					</li>
-				)}
 			</ul>
 		</section>
 	);

@@ -111,7 +111,7 @@ function Summary({ endpoints, span }: { endpoints: readonly Overview[]; span: Re
 	return (
 		<>
 			{failure ? <Refusal failure={failure} again={reload} /> : null}
-			<Attention rows={rows} span={spanText} change={change} />
+			<Attention rows={rows} span={spanText} />
 			{data && ended + (before ?? 0) === 0 ? null : (
 				<Hero rows={rows} span={span} ended={ended} before={before} change={change} />
 			)}

@@ -54,6 +54,6 @@ export const GROUPS: readonly { title: string; names: readonly string[] }[] = [
 	},
 	{
 		title: T.settings.groups.webhooks,
-		names: ["webhooks.schedule", "webhooks.disableAfterMs", "webhooks.input"],
+		names: ["webhooks.schedule", "webhooks.input"],
 	},
 ];

@@ -34,7 +34,7 @@ const PRESENT = {
 	idleTimeout: 90,
 	scalerType: "QUEUE_DELAY",
 	retention: { run: 1_800_000, runsync: 60_000, records: 1 },
-	webhooks: { schedule: [10_000, 3_600_000], disableAfterMs: "off" },
+	webhooks: { schedule: [10_000, 3_600_000] },
 };
 const FIELDS = fieldsOf(SETTINGS, PRESENT);
 const CHOICES = launchersIn(SETTINGS);
@@ -82,7 +82,7 @@ describe("the settings form", () => {
 		]);
 		expect([field("idleTimeout").value, field("retention.run").value]).toEqual(["1 min 30 s", "30 min"]);
 		expect(field("webhooks.schedule").value).toBe("10 s, 1 h");
-		expect([field("webhooks.disableAfterMs").value, defaultOf(field("retention.records"))]).toEqual(["off", "7 d"]);
+		expect(defaultOf(field("retention.records"))).toBe("7 d");
 	});
 
 	it("knows a bad value by the schema's bounds", () => {
@@ -91,14 +91,9 @@ describe("the settings form", () => {
 		expect(faultIn(field("idleTimeout"), "2 h")).toBe(faults.bounds("1 s", "1 h"));
 		expect(faultIn(field("idleTimeout"), "1.5 s")).toBe(faults.duration);
 		expect(faultIn(field("executionTimeoutMs"), "5 s")).toBe(faults.bounds("5 s 1 ms", ""));
-		expect(faultIn(field("webhooks.disableAfterMs"), "on")).toBe(faults.duration);
 		expect(faultIn(field("webhooks.schedule"), "10 s, soon")).toBe(faults.waits);
 		expect(faultIn(field("name"), "x".repeat(192))).toBe(faults.long(191));
-		expect([
-			faultIn(field("workersMax"), "1000"),
-			faultIn(field("workersMax"), ""),
-			faultIn(field("webhooks.disableAfterMs"), "off"),
-		]).toEqual([undefined, undefined, undefined]);
+		for (const text of ["1000", ""]) expect(faultIn(field("workersMax"), text)).toBeUndefined();
 	});
 
 	it("D39: returns only what was changed, and null for what was emptied", () => {
@@ -110,14 +105,13 @@ describe("the settings form", () => {
 				"retention.run": "1 s",
 				scalerType: "QUEUE_DELAY",
 				"webhooks.schedule": "long",
-				"webhooks.disableAfterMs": "2 d",
 			}),
 		).toEqual({
 			workersMax: 5,
 			name: null,
 			idleTimeout: 120,
 			retention: { run: 1000 },
-			webhooks: { schedule: "long", disableAfterMs: 172_800_000 },
+			webhooks: { schedule: "long" },
 		});
 		expect(patchOf(FIELDS, {})).toEqual({});
 	});

@@ -4,7 +4,7 @@
  */
 import { PRIORITIES } from "../workers/eviction.ts";
 import { DAY_MS, duration } from "../durations.ts";
-import { LIMITS, OFF } from "./limits-schema.ts";
+import { LIMITS } from "./limits-schema.ts";
 import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
 import { SLEEP, WARMUP } from "./worker-schema.ts";
 import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
@@ -32,7 +32,7 @@ export const ENDPOINT_DEFAULTS = {
 	gpuMemoryEnforce: false,
 	priority: "normal",
 	passRequestId: false,
-	webhooks: { schedule: "short", disableAfterMs: 5 * DAY_MS, input: true },
+	webhooks: { schedule: "short", input: true },
 	release: RELEASE_DEFAULTS,
 } as const;
 
@@ -92,14 +92,6 @@ const WEBHOOKS: Schema = {
 			"x-message":
 				"must be short, long, or a list of at most 12 waits from 1s to 24h, such as [10s, 5m]; a number is in ms.",
 		},
-		disableAfterMs: {
-			oneOf: [OFF, duration("ms", [3_600_000, 30 * DAY_MS], { example: "5d" })],
-			"x-unit": "ms",
-			default: ENDPOINT_DEFAULTS.webhooks.disableAfterMs,
-			description:
-				"A receiver that fails for this time, and 10 deliveries or more, is disabled until it is enabled again.",
-			"x-message": "must be off or a duration from 1h to 30d, such as 5d; a number is in ms.",
-		},
 		input: {
 			type: "boolean",
 			default: ENDPOINT_DEFAULTS.webhooks.input,
@@ -108,8 +100,8 @@ const WEBHOOKS: Schema = {
 		},
 	},
 	default: ENDPOINT_DEFAULTS.webhooks,
-	description: "When webhooks are sent again, when no more, and whether they contain the input.",
-	"x-message": "must be an object: write { schedule: long, disableAfterMs: 5d }.",
+	description: "When webhooks are sent again, and whether they contain the input.",
+	"x-message": "must be an object: write { schedule: long, input: false }.",
 };
 
 const WEBHOOK_SECRET: Schema = {

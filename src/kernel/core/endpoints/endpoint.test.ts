@@ -27,7 +27,7 @@ describe("readEndpoint", () => {
 			gpuMemoryEnforce: false,
 			priority: "normal",
 			passRequestId: false,
-			webhooks: { schedule: "short", disableAfterMs: 432_000_000, input: true },
+			webhooks: { schedule: "short", input: true },
 			release: { maxSurge: 1, failAfter: 3 },
 		});
 	});

@@ -53,7 +53,7 @@ export interface Endpoint {
 	release: ReleaseSettings;
 	/** What RunPod's management API stores beside the other settings (D49). */
 	management?: ManagementSetting;
-	webhooks: { schedule: Schedule; disableAfterMs: number | "off"; input: boolean };
+	webhooks: { schedule: Schedule; input: boolean };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
 }
@@ -125,7 +125,6 @@ export function parseEndpoint(schema: Schema, id: string, given: unknown): Read<
 			launcher: readLauncher(launcher),
 			limits: readLimits(limits),
 			...(isAbsent(input) ? {} : { warmup: { input } }),
-			webhooks: { ...rest.webhooks, disableAfterMs: numberOrOff(rest.webhooks.disableAfterMs) },
 		},
 	};
 }

@@ -1,24 +1,13 @@
 /**
- * Pauses a receiver that does not answer, and disables one that fails for days (D21). By endpoint, since a client of
- * another endpoint could make calls to a shared host fail on purpose.
+ * Pauses a receiver that does not answer (D21). By endpoint, since a client of another endpoint could make calls to a
+ * shared host fail on purpose.
  */
 
-/** Times in ms since the epoch. */
 export interface ReceiverHealth {
-	failingSince: number;
-	failures: number;
-	/** Deliveries whose last attempt failed. */
-	failed: number;
-	/** In a row. */
+	/** Attempts without an answer in a row. */
 	unanswered: number;
-	reason: string;
+	/** Ms since the epoch. */
 	pausedUntil?: number | undefined;
-	disabledAt?: number | undefined;
-}
-
-export interface ReceiverRow extends ReceiverHealth {
-	endpoint: string;
-	receiver: string;
 }
 
 /** Attempts without an answer in a row. */
@@ -28,38 +17,20 @@ export const PAUSE_AFTER = 10;
 export const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** In addition to the time. */
-export const DISABLE_AFTER_FAILED = 10;
-
 export interface ReceiverAttempt {
-	/** Absent without an answer. */
-	status?: number | undefined;
-	reason: string;
-	last: boolean;
-	/** Undefined: never. */
-	disableAfterMs?: number | undefined;
+	/** With any status. */
+	isAnswered: boolean;
 	now: number;
 }
 
-/** Undefined if the attempt succeeded. */
+/** Undefined if the attempt was answered. */
 export function afterAttempt(
 	before: ReceiverHealth | undefined,
-	{ status, reason, last, disableAfterMs, now }: ReceiverAttempt,
+	{ isAnswered, now }: ReceiverAttempt,
 ): ReceiverHealth | undefined {
-	if (status === 200) return undefined;
-	const unanswered = status === undefined ? (before?.unanswered ?? 0) + 1 : 0;
-	const failingSince = before?.failingSince ?? now;
-	const failed = (before?.failed ?? 0) + Number(last);
-	const isLong = disableAfterMs !== undefined && now - failingSince >= disableAfterMs;
-	return {
-		failingSince,
-		failures: (before?.failures ?? 0) + 1,
-		failed,
-		unanswered,
-		reason,
-		pausedUntil: unanswered < PAUSE_AFTER ? undefined : now + pauseMs(unanswered),
-		disabledAt: before?.disabledAt ?? (isLong && failed >= DISABLE_AFTER_FAILED ? now : undefined),
-	};
+	if (isAnswered) return undefined;
+	const unanswered = (before?.unanswered ?? 0) + 1;
+	return { unanswered, pausedUntil: unanswered < PAUSE_AFTER ? undefined : now + pauseMs(unanswered) };
 }
 
 function pauseMs(unanswered: number): number {

@@ -70,14 +70,17 @@ it("D39: an endpoint that a server of the version before stored is read without 
 	const store = await openSqlite({ path: join(folder, "s.db") });
 	try {
 		const release = { maxSurge: 2, maxUnavailable: 0, minJobs: 1, failAfter: 3 };
-		const before = JSON.stringify({ priority: "low", preempt: "requeue", release, sealedEnv: {} });
+		const webhooks = { schedule: "long", disableAfterMs: 432_000_000 };
+		const before = JSON.stringify({ priority: "low", preempt: "requeue", release, webhooks, sealedEnv: {} });
 		await store.endpoints.put({ id: "ep", settings: before, secret: "", now: 1 });
 		const known = endpointRegistry(store, {
 			encryption: encryption([randomBytes(32)], randomBytes),
 			random: randomBytes,
 		});
 		await known.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
-		expect(known.get("ep")).toEqual(settings("ep", { priority: "low", release: { maxSurge: 2 } }));
+		expect(known.get("ep")).toEqual(
+			settings("ep", { priority: "low", release: { maxSurge: 2 }, webhooks: { schedule: "long" } }),
+		);
 	} finally {
 		await store.close();
 		rmSync(folder, { recursive: true, force: true });
@@ -98,7 +101,7 @@ it("D39: what is stored of an endpoint with defaults is readable for servers of 
 		expect(await storedWebhooks()).toMatchObject({ input: false });
 		await known.put(settings("ep"), 2);
 		// They refuse members that they do not know, and with them the endpoint.
-		expect(await storedWebhooks()).toEqual({ schedule: "short", disableAfterMs: 432_000_000 });
+		expect(await storedWebhooks()).toEqual({ schedule: "short" });
 		const later = endpointRegistry(store, own);
 		await later.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
 		expect(later.get("ep").webhooks).toEqual(settings("ep").webhooks);

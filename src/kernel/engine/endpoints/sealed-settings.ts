@@ -14,6 +14,7 @@ const REMOVED: readonly { of?: string; member: string }[] = [
 	{ member: "preempt" },
 	{ of: "release", member: "maxUnavailable" },
 	{ of: "release", member: "minJobs" },
+	{ of: "webhooks", member: "disableAfterMs" },
 ];
 
 export interface OpenedSettings {

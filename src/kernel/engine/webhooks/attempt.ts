@@ -33,11 +33,10 @@ export async function attempt(
 	const tookMs = Math.max(0, d.clock.now() - began);
 	const now = d.now();
 	const reason = error ?? `the receiver answered ${status}, not 200`;
-	const { schedule, disableAfterMs } = d.endpoints.webhookSettings(endpoint);
+	const { schedule } = d.endpoints.webhookSettings(endpoint);
 	const used = delivery.used + 1;
 	const after = afterTry({ status, used, final, now, schedule: waitsOf(schedule) });
-	const counts = { reason, now, disableAfterMs: disableAfterMs === "off" ? undefined : disableAfterMs };
-	const tried = { id, tried: { at, tookMs, status, answer, error }, ...after, counts: sent ? counts : undefined };
+	const tried = { id, tried: { at, tookMs, status, answer, error }, ...after, counts: sent ? { now } : undefined };
 	const health = await d.retry(() => d.store.webhooks.tried(tried), { signal });
 	const host = receiverOf(url);
 	const facts = { endpoint, id: job, delivery: id, host };
@@ -48,19 +47,15 @@ export async function attempt(
 	const pausedMs = (health?.pausedUntil ?? now) - now;
 	if (health?.unanswered === PAUSE_AFTER)
 		d.events.emit("webhook.paused", { endpoint, host, reason, unanswered: PAUSE_AFTER, retryMs: pausedMs });
-	if (health?.disabledAt === now)
-		d.events.emit("webhook.disabled", { endpoint, host, reason, failingMs: now - health.failingSince });
 	if (status !== undefined) return "answered";
 	return pausedMs > 0 ? "paused" : "unanswered";
 }
 
 async function answerTo(
 	d: WebhooksContext,
-	{ id, endpoint, job, url, body: claimed, inputBytes, disabledAt, requestId, trace }: DueDelivery,
+	{ id, endpoint, job, url, body: claimed, inputBytes, requestId, trace }: DueDelivery,
 	signal: AbortSignal,
 ): Promise<WebhookAnswer & { sent: boolean }> {
-	if (disabledAt !== undefined)
-		return { sent: false, error: "not sent: the receiver is disabled; enable it, then send it again", final: true };
 	const secret = d.endpoints.webhookSecret(endpoint);
 	if (!secret.ok) {
 		const reason =

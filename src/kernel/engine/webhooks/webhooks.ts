@@ -43,13 +43,6 @@ export function createWebhooks(d: WebhooksContext) {
 			if (outcome === "missing") throw new ApiError("delivery_not_found", { delivery: id });
 			if (outcome === "pending") throw new ApiError("delivery_pending", { delivery: id });
 		},
-		/** Receivers whose last attempt failed, failing longest first. */
-		receivers: webhooks.receivers,
-		/** Throws `receiver_not_found`. */
-		async enable({ endpoint, receiver }: { endpoint: string; receiver: string }): Promise<void> {
-			if (!(await webhooks.enable({ endpoint, receiver, now: d.now() })))
-				throw new ApiError("receiver_not_found", { endpoint, receiver });
-		},
 		pending: () => webhooks.pending({ atMost: MAX_COUNTED }),
 		/** Finished by this server since its start, by endpoint. */
 		totals: totals as ReadonlyMap<string, { delivered: number; failed: number }>,

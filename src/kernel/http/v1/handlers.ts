@@ -73,8 +73,6 @@ export const WEBHOOK_HANDLERS: HandlersOf<typeof WEBHOOK_ROUTES> = {
 	listDeliveries: webhooks.list,
 	getDelivery: webhooks.get,
 	redeliver: webhooks.redeliver,
-	listReceivers: webhooks.listReceivers,
-	enableReceiver: webhooks.enableReceiver,
 };
 
 export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {

@@ -4,12 +4,10 @@ import type { AnswerOf } from "../../api/definition/route.ts";
 import type { Sendable } from "../../api/definition/schema.ts";
 import {
 	type Delivery,
-	type ENABLE_RECEIVER,
 	ENDPOINT_FILTER,
 	type GET_DELIVERY,
 	JOB_FILTER,
 	type LIST_DELIVERIES,
-	type LIST_RECEIVERS,
 	type REDELIVER,
 	SHOWN_BODY,
 	STATE_FILTER,
@@ -24,8 +22,6 @@ import { hold } from "../memory/call-memory.ts";
 import { valueOf } from "../exchange/params.ts";
 import { readNothing } from "../exchange/object-body.ts";
 import { isoJobTime, shownUrl } from "../exchange/format.ts";
-
-const MAX_RECEIVERS = 200;
 
 export async function list(call: Call): Promise<AnswerOf<typeof LIST_DELIVERIES>> {
 	const filter = { job: valueOf(call, JOB_FILTER), state: valueOf(call, STATE_FILTER) };
@@ -74,32 +70,6 @@ export async function redeliver(call: Call<"delivery">): Promise<AnswerOf<typeof
 	permit(principalOf(call), "write", endpoint);
 	await engine.webhooks.redeliver(params.delivery);
 	return deliveryJson(call, await engine.webhooks.get(params.delivery));
-}
-
-/** Receivers whose last attempt failed. */
-export async function listReceivers(call: Call): Promise<AnswerOf<typeof LIST_RECEIVERS>> {
-	const rows = await call.engine.webhooks.receivers({
-		endpoint: endpointOf(call),
-		limit: MAX_RECEIVERS,
-	});
-	return {
-		receivers: rows.map(({ failingSince, pausedUntil, disabledAt, ...row }) => ({
-			endpoint: row.endpoint,
-			receiver: row.receiver,
-			failingSince: isoJobTime(call.engine, failingSince),
-			failures: row.failures,
-			reason: row.reason,
-			pausedUntil: isoJobTime(call.engine, pausedUntil),
-			disabledAt: isoJobTime(call.engine, disabledAt),
-		})),
-	};
-}
-
-export async function enableReceiver(call: Call<"endpoint" | "receiver">): Promise<AnswerOf<typeof ENABLE_RECEIVER>> {
-	await readNothing(call);
-	const { endpoint, receiver } = call.params;
-	await call.engine.webhooks.enable({ endpoint, receiver });
-	return {};
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DeliveryState, DeliveryTry } from "../../core/webhooks/delivery.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
-import type { ReceiverRow, ReceiverHealth } from "../../core/webhooks/receiver.ts";
+import type { ReceiverHealth } from "../../core/webhooks/receiver.ts";
 
 export interface DeliveryRow {
 	id: string;
@@ -29,8 +29,6 @@ export interface DueDelivery extends SizedDelivery {
 	body?: JsonText | undefined;
 	/** Size of the input of its job, 0 if that was erased. */
 	inputBytes: number;
-	/** Since when its receiver is disabled. */
-	disabledAt?: number | undefined;
 	/** `X-Request-Id` of its job, while the record of that is kept. */
 	requestId?: string | undefined;
 	trace?: string | undefined;
@@ -61,14 +59,8 @@ export interface WebhookStore {
 		tried: DeliveryTry;
 		state: DeliveryState;
 		dueAt?: number | undefined;
-		counts?: { reason: string; disableAfterMs?: number | undefined; now: number } | undefined;
+		counts?: { now: number } | undefined;
 	}): Promise<ReceiverHealth | undefined>;
-	receivers(q: { endpoint?: string | undefined; limit: number }): Promise<ReceiverRow[]>;
-	/**
-	 * Ends pause and disabling of a receiver; its pending deliveries are due, but for those that an attempt holds.
-	 * Signals `delivery`. False if it is not failing.
-	 */
-	enable(q: { endpoint: string; receiver: string; now: number }): Promise<boolean>;
 	/** Number of pending deliveries by endpoint, counted up to `atMost`, and when the first of them is due. */
 	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number; oldestDueAt: number }[]>;
 	/** Signals `delivery`. */

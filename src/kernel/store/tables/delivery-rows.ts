@@ -1,11 +1,6 @@
-import type { ReceiverRow } from "../../core/webhooks/receiver.ts";
 import type { DeliveryTry } from "../../core/webhooks/delivery.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import { columns } from "./columns.ts";
-
-export const RECEIVERS = columns<ReceiverRow>(
-	"endpoint, receiver, failing_since, failures, failed, unanswered, reason, paused_until, disabled_at",
-);
 
 /** `number`: order of lists. */
 export interface NumberedDelivery extends DeliveryRow {

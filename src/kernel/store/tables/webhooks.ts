@@ -1,17 +1,12 @@
 /**
- * Deliveries and failing receivers (D21). Claims, bodies and the record of a try differ by dialect: SQLite keeps bodies
- * in their own table, PostgreSQL locks what it claims.
+ * Deliveries, and receivers that do not answer (D21). Claims, bodies and the record of a try differ by dialect: SQLite
+ * keeps bodies in their own table, PostgreSQL locks what it claims.
  */
 import type { DeliveryState } from "../../core/webhooks/delivery.ts";
-import {
-	afterAttempt,
-	type ReceiverAttempt,
-	type ReceiverRow,
-	type ReceiverHealth,
-} from "../../core/webhooks/receiver.ts";
+import { afterAttempt, type ReceiverAttempt, type ReceiverHealth } from "../../core/webhooks/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
-import { DELIVERIES, RECEIVERS, withoutNumber } from "./delivery-rows.ts";
+import { DELIVERIES, withoutNumber } from "./delivery-rows.ts";
 import { change, rows, signal, type Sql, sql, type Work } from "./work.ts";
 
 /** Endpoints with pending deliveries, then one null: one search of the index for each. */
@@ -40,23 +35,17 @@ const COUNT_PENDING = sql(`${PENDING_ENDPOINTS}
 const REDELIVER = sql(
 	"UPDATE deliveries SET state = 'pending', used = 0, due_at = $2 WHERE id = $1 AND state <> 'pending'",
 );
-const DUE_NOW = sql(
-	"UPDATE deliveries SET due_at = $3 WHERE endpoint = $1 AND receiver = $2 AND due_at > $3 AND in_flight = $4",
-);
 const END_DEFERRAL = sql("UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 AND receiver = $2 AND due_at = $3");
 
-const RECEIVER = `SELECT ${RECEIVERS.names} FROM receivers WHERE endpoint = $1 AND receiver = $2`;
+const RECEIVER = "SELECT unanswered, paused_until FROM receivers WHERE endpoint = $1 AND receiver = $2";
 const FIND_RECEIVER = sql(`${RECEIVER} FOR UPDATE`, RECEIVER);
+/** The other columns are of earlier versions. */
 const PUT_RECEIVER = sql(`
-  INSERT INTO receivers (${RECEIVERS.names}) VALUES (${RECEIVERS.parameters})
-  ON CONFLICT (endpoint, receiver) DO UPDATE SET ${RECEIVERS.replaced(2)}`);
+  INSERT INTO receivers (endpoint, receiver, unanswered, paused_until, failing_since, failures, failed, reason)
+  VALUES ($1, $2, $3, $4, $5, 0, 0, '')
+  ON CONFLICT (endpoint, receiver)
+  DO UPDATE SET unanswered = excluded.unanswered, paused_until = excluded.paused_until`);
 const REMOVE_RECEIVER = sql("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
-const ALL_RECEIVERS = sql(
-	`SELECT ${RECEIVERS.names} FROM receivers ORDER BY failing_since, endpoint, receiver LIMIT $1`,
-);
-const RECEIVERS_OF = sql(
-	`SELECT ${RECEIVERS.names} FROM receivers WHERE endpoint = $2 ORDER BY failing_since, receiver LIMIT $1`,
-);
 
 interface Filter {
 	endpoint?: string | undefined;
@@ -94,9 +83,13 @@ interface Attempt extends ReceiverAttempt {
 
 /** Returns the health of the receiver after the attempt. */
 export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<ReceiverHealth | undefined> {
-	const before: ReceiverRow | undefined = (yield* rows(FIND_RECEIVER, endpoint, receiver)).map(RECEIVERS.from)[0];
+	const [found] = (yield* rows(FIND_RECEIVER, endpoint, receiver)) as (number | null)[][];
+	const before = found && {
+		unanswered: Number(found[0]),
+		pausedUntil: found[1] === null ? undefined : Number(found[1]),
+	};
 	const after = afterAttempt(before, attempt);
-	if (after) yield* change(PUT_RECEIVER, ...RECEIVERS.values({ endpoint, receiver, ...after }));
+	if (after) yield* change(PUT_RECEIVER, endpoint, receiver, after.unanswered, after.pausedUntil ?? null, attempt.now);
 	else if (before) yield* change(REMOVE_RECEIVER, endpoint, receiver);
 	const until = before?.pausedUntil;
 	if (until === undefined || after?.pausedUntil !== undefined) return after;
@@ -107,18 +100,6 @@ export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<Re
 }
 
 export const webhooks = {
-	receivers: read<"webhooks.receivers">(function* ({ endpoint, limit }) {
-		const found = yield* endpoint === undefined ? rows(ALL_RECEIVERS, limit) : rows(RECEIVERS_OF, limit, endpoint);
-		return found.map(RECEIVERS.from);
-	}),
-
-	enable: write<"webhooks.enable">(function* ({ endpoint, receiver, now }) {
-		if ((yield* change(REMOVE_RECEIVER, endpoint, receiver)) === 0) return false;
-		yield* change(DUE_NOW, endpoint, receiver, now, false);
-		yield* signal("delivery");
-		return true;
-	}),
-
 	pending: read<"webhooks.pending">(function* ({ atMost }) {
 		return (yield* rows(COUNT_PENDING, atMost)).map(([endpoint, count, dueAt]) => ({
 			endpoint: String(endpoint),

@@ -16,7 +16,7 @@ const FIRST_DUE = `${PENDING_ENDPOINTS}, ready AS MATERIALIZED (
 
 /**
  * Rows claimed by another server are skipped. The last columns are request id, trace and size of the input of the job,
- * body, size, disabling, whether the receiver is paused, and the order.
+ * body, size, whether the receiver is paused, and the order.
  */
 const CLAIM = statement(`
   ${FIRST_DUE}, turns AS MATERIALIZED (
@@ -29,16 +29,15 @@ const CLAIM = statement(`
       WHERE due_at <= $1 AND deliveries.endpoint = turns.endpoint ORDER BY due_at, number
       LIMIT greatest(1, least($3::bigint, $2::bigint / count)) FOR UPDATE SKIP LOCKED) AS one
   ), held AS MATERIALIZED (
-    SELECT due.number AS claimed, due_at AS was_due, disabled_at,
-      CASE WHEN disabled_at IS NULL AND paused_until > $1 THEN paused_until END AS paused
+    SELECT due.number AS claimed, due_at AS was_due, CASE WHEN paused_until > $1 THEN paused_until END AS paused
     FROM due LEFT JOIN receivers USING (endpoint, receiver)
   )
-  UPDATE deliveries SET due_at = coalesce(paused, $4), in_flight = paused IS NULL FROM held WHERE number = claimed
+  UPDATE deliveries SET due_at = coalesce(paused, $4) FROM held WHERE number = claimed
   RETURNING ${DELIVERIES.names},
     (SELECT json_build_array(request_id, trace, CASE WHEN input IS NULL THEN 0 ELSE input_bytes END)::text FROM jobs
       WHERE jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job),
     CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
-    octet_length(body), disabled_at, paused IS NOT NULL, was_due`);
+    octet_length(body), paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
 const BODY = statement("SELECT body FROM deliveries WHERE id = $1 AND body <> ''");
 const INPUT = statement(`
@@ -48,7 +47,7 @@ const PENDING = statement(
 	`SELECT ${DELIVERIES.names}, receiver FROM deliveries WHERE id = $1 AND state = 'pending' FOR UPDATE`,
 );
 const TRIED = statement(
-	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5, in_flight = false,
+	`UPDATE deliveries SET tries = $2, used = $3, state = $4, due_at = $5,
     body = CASE WHEN erase AND $4 <> 'pending' THEN '' ELSE body END
   WHERE id = $1`,
 );
@@ -75,7 +74,7 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 			const due = rows
 				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
 				.flatMap((values) => {
-					const [origin, body, bytes, disabledAt, paused] = values.slice(-6);
+					const [origin, body, bytes, paused] = values.slice(-5);
 					const [requestId, trace, inputBytes] = JSON.parse(String(origin ?? "[]")) as JobFacts;
 					return paused === true
 						? []
@@ -84,7 +83,6 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
 								inputBytes: inputBytes ?? 0,
-								disabledAt: (disabledAt as number | null) ?? undefined,
 								requestId: requestId ?? undefined,
 								trace: trace ?? undefined,
 							};
@@ -109,8 +107,8 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 				const { id, endpoint, tries, used, state, dueAt } = recordTry(DELIVERIES.from(found), q);
 				await run(TRIED, [id, JSON.stringify(tries), used, state, dueAt ?? null]);
 				if (!counts) return undefined;
-				const [receiver, last] = [String(found.at(-1)), state === "failed"];
-				return await work(attempted({ endpoint, receiver, ...counts, status: q.tried.status, last }));
+				const isAnswered = q.tried.status !== undefined;
+				return await work(attempted({ endpoint, receiver: String(found.at(-1)), ...counts, isAnswered }));
 			}),
 
 		async expire({ before, limit }) {

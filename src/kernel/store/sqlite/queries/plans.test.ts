@@ -97,7 +97,6 @@ it("no statement reads a whole table of jobs or their parts, or sorts", async ()
 	op("webhooks.pending", { atMost: 1 });
 	op("webhooks.find", { id: "msg_1" });
 	op("webhooks.redeliver", { id: "msg_1", now: 1 });
-	op("webhooks.enable", { endpoint: "e", receiver: "r", now: 1 });
 	const large = / (jobs|attempts|chunks|inputs|results|idempotency|deliveries|delivery_bodies) /;
 	const plans = prepared
 		.filter((sql) => /^ ?(SELECT|UPDATE|DELETE|WITH)/.test(sql) && large.test(sql))

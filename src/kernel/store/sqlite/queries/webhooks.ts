@@ -22,11 +22,11 @@ export function openWebhooks(
 			.map((column) => `deliveries.${column}`)
 			.join(", ")},
       (SELECT ${SQLITE_BODY_BYTES} FROM delivery_bodies WHERE delivery_bodies.number = deliveries.number),
-      paused_until, disabled_at
+      paused_until
     FROM deliveries LEFT JOIN receivers USING (endpoint, receiver)
     WHERE deliveries.endpoint = ? AND due_at <= ? ORDER BY due_at, deliveries.number LIMIT ?`);
 	const receiverOfDelivery = db.prepare("SELECT receiver, erase FROM deliveries WHERE number = ?");
-	const hold = db.prepare("UPDATE deliveries SET due_at = ?, in_flight = ? WHERE number = ?");
+	const hold = db.prepare("UPDATE deliveries SET due_at = ? WHERE number = ?");
 	const over = db.prepare(
 		"SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < ? ORDER BY created_at LIMIT ?",
 	);
@@ -49,11 +49,11 @@ export function openWebhooks(
 			const claimed: DueDelivery[] = [];
 			for (const { endpoint } of turns)
 				for (const values of due.all(endpoint, now, share)) {
-					const [bytes, pausedUntil, disabledAt] = values.slice(-3) as (number | null)[];
+					const [bytes, pausedUntil] = values.slice(-2) as (number | null)[];
 					const row = DELIVERIES.from(values);
-					const paused = disabledAt === null && (pausedUntil ?? 0) > now;
+					const paused = (pausedUntil ?? 0) > now;
 					const held = { ...row, dueAt: paused ? pausedUntil! : now + holdMs };
-					hold.run(held.dueAt, paused ? 0 : 1, row.number);
+					hold.run(held.dueAt, row.number);
 					if (paused) continue;
 					const found = records.find({ endpoint, id: row.job });
 					claimed.push({
@@ -61,7 +61,6 @@ export function openWebhooks(
 						bytes: bytes ?? 0,
 						body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
 						inputBytes: found?.job.erased === false ? found.inputBytes : 0,
-						disabledAt: disabledAt ?? undefined,
 						requestId: found?.job.requestId,
 						trace: found?.job.trace,
 					});
@@ -95,8 +94,8 @@ export function openWebhooks(
 			const [receiver, erase] = receiverOfDelivery.get(row.number) as [string, number];
 			if (erase === 1 && after.state !== "pending") deliveries.dropBody(row.number);
 			if (!counts) return undefined;
-			const last = after.state === "failed";
-			return run(attempted({ endpoint: row.endpoint, receiver, ...counts, status: q.tried.status, last }));
+			const isAnswered = q.tried.status !== undefined;
+			return run(attempted({ endpoint: row.endpoint, receiver, ...counts, isAnswered }));
 		},
 
 		expire({ before, limit }) {

@@ -27,9 +27,7 @@ export function openDeliveries(db: Database, texts: FileTexts) {
 	const insertBody = db.prepare("INSERT INTO delivery_bodies (number, body, payload, tail) VALUES (?, ?, ?, ?)");
 	const selectBody = db.prepare("SELECT body, payload, tail FROM delivery_bodies WHERE number = ?");
 	const select = db.prepare(`SELECT ${DELIVERIES.names} FROM deliveries WHERE id = ?`);
-	const update = db.prepare(
-		"UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ?, in_flight = 0 WHERE number = ?",
-	);
+	const update = db.prepare("UPDATE deliveries SET state = ?, tries = ?, used = ?, due_at = ? WHERE number = ?");
 	const remove = db.prepare("DELETE FROM deliveries WHERE number = ?");
 	const payloadOf = db.prepare("SELECT payload FROM delivery_bodies WHERE number = ?");
 	const removeBody = db.prepare("DELETE FROM delivery_bodies WHERE number = ?");
