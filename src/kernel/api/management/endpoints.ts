@@ -1,7 +1,7 @@
 /** Endpoints of the management API (D49). */
 import { CPU, GPU_MEMBERS, MIN_CUDA_VERSION, POOLS, STORED_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { managed, removal } from "./operation.ts";
+import { DELETED, managed } from "./operation.ts";
 import { COUNT, list, MOMENT, object, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
 import { CURSOR, LIMIT, pagesOf } from "./pages.ts";
@@ -169,7 +169,9 @@ export const UPDATE_MANAGED = managed("updateManaged", "PATCH /v2/serverless/:en
 	errors: ["resource_not_found", "endpoint_changed", "endpoint_unreadable"],
 });
 
-const DELETE_MANAGED = removal("deleteManaged", "/v2/serverless/:endpoint", {
+const DELETE_MANAGED = managed("deleteManaged", "DELETE /v2/serverless/:endpoint", {
+	status: 204,
+	answer: DELETED,
 	summary: "Deletes an endpoint: its jobs are cancelled, its workers stopped.",
 	errors: ["bad_request"],
 });

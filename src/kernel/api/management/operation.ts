@@ -8,6 +8,9 @@ type Rest = Pick<RouteDefinition, "summary" | "answer" | "status" | "query" | "e
 /** Errors of an operation on one object. */
 export const NOT_FOUND = ["resource_not_found"] as const;
 
+/** The answer 204. */
+export const DELETED = { description: "It is deleted." } as const;
+
 /** Such as `GET /v2/templates`. */
 type Request = `${"GET" | "POST" | "PATCH" | "DELETE"} /v2/${string}`;
 
@@ -20,12 +23,4 @@ export function managed<const Name extends string, const Wanted extends Request,
 	const { body } = rest;
 	const checked: object = body ? { maxBody: MB, body: { ...body, checked: true } } : {};
 	return route(name, request, "admin", { errorForm: "problem", ...rest, ...checked });
-}
-
-export function removal<const Name extends string, const Path extends `/v2/${string}`>(
-	name: Name,
-	path: Path,
-	q: Pick<RouteDefinition, "summary" | "errors">,
-) {
-	return managed(name, `DELETE ${path}` as const, { status: 204, answer: { description: "It is deleted." }, ...q });
 }

@@ -1,7 +1,7 @@
 /** Registry logins of the management API, without a host (D49). */
 import { REGISTRY_LOGIN_SCHEMA } from "../../core/access/registry-login.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { managed, NOT_FOUND, removal } from "./operation.ts";
+import { resource } from "./resource.ts";
 import { listIn, object, TEXT } from "../definition/schema.ts";
 
 const LOGIN = object({ id: TEXT, name: TEXT });
@@ -16,37 +16,24 @@ const CREATED = {
 	"x-message": "must be an object with name, username and password.",
 } as const satisfies Schema;
 
-const ONE = { description: "The registry.", schema: LOGIN };
-
-export const LIST_LOGINS = managed("listLogins", "GET /v2/registries", {
-	summary: "Registry logins, without user and password.",
-	answer: {
-		description: "The registries, newest first.",
-		schema: listIn("registries", LOGIN),
-	},
-});
-
-export const CREATE_LOGIN = managed("createLogin", "POST /v2/registries", {
-	summary:
-		"Stores a login for images of endpoints that name it in registry. It is sent to the registry of the image, " +
-		"whatever its host.",
-	status: 201,
-	answer: ONE,
-	body: {
+export const LOGINS = resource({
+	names: ["Login", "Logins"],
+	path: "/v2/registries",
+	id: "login",
+	answer: { description: "The registry.", schema: LOGIN },
+	all: { description: "The registries, newest first.", schema: listIn("registries", LOGIN) },
+	summaries: ["Registry logins, without user and password.", "One registry login."],
+	create: {
+		summary:
+			"Stores a login for images of endpoints that name it in registry. It is sent to the registry of the image, " +
+			"whatever its host.",
 		description: "Name, user and password.",
 		schema: CREATED,
 	},
+	remove: {
+		summary: "Deletes a registry login that no endpoint uses.",
+		errors: ["resource_not_found", "bad_request"],
+	},
 });
 
-export const GET_LOGIN = managed("getLogin", "GET /v2/registries/:login", {
-	summary: "One registry login.",
-	answer: ONE,
-	errors: NOT_FOUND,
-});
-
-export const REMOVE_LOGIN = removal("removeLogin", "/v2/registries/:login", {
-	summary: "Deletes a registry login that no endpoint uses.",
-	errors: ["resource_not_found", "bad_request"],
-});
-
-export const LOGIN_ROUTES = [LIST_LOGINS, CREATE_LOGIN, GET_LOGIN, REMOVE_LOGIN] as const;
+export const LOGIN_ROUTES = [LOGINS.list, LOGINS.create, LOGINS.get, LOGINS.remove] as const;

@@ -2,7 +2,8 @@
 import { MAX_SECRET_CHARS, SECRET_NAME } from "../../core/management/secret-names.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { text } from "../definition/params.ts";
-import { managed, NOT_FOUND, removal } from "./operation.ts";
+import { NOT_FOUND } from "./operation.ts";
+import { changeOf, resource } from "./resource.ts";
 import { listIn, MOMENT, object, type Static, TEXT } from "../definition/schema.ts";
 
 const SECRET = object({
@@ -45,42 +46,29 @@ const ONE = { description: "The secret, without its value.", schema: SECRET };
 
 export const NAME_FILTER = text("name", 191, "Only the secret with this name, in any case.");
 
-export const LIST_SECRETS = managed("listSecrets", "GET /v2/account/secrets", {
-	summary: "Secrets, without their values.",
-	answer: {
-		description: "The secrets, newest first.",
-		schema: listIn("secrets", SECRET),
-	},
-	query: [NAME_FILTER],
-});
-
-export const CREATE_SECRET = managed("createSecret", "POST /v2/account/secrets", {
-	summary: "Stores a secret, which env of endpoints names as {{ RUNPOD_SECRET_name }}; workers get the value.",
-	status: 201,
+export const SECRETS = resource({
+	names: ["Secret", "Secrets"],
+	path: "/v2/account/secrets",
+	id: "secret",
 	answer: ONE,
-	body: {
+	all: { description: "The secrets, newest first.", schema: listIn("secrets", SECRET) },
+	query: [NAME_FILTER],
+	summaries: ["Secrets, without their values.", "One secret, without its value."],
+	create: {
+		summary: "Stores a secret, which env of endpoints names as {{ RUNPOD_SECRET_name }}; workers get the value.",
 		description: "Name and value.",
 		schema: CREATED,
+		errors: ["secret_exists"],
 	},
-	errors: ["secret_exists"],
+	remove: { summary: "Deletes a secret. Workers that still name it do not start any more.", errors: NOT_FOUND },
 });
 
-export const GET_SECRET = managed("getSecret", "GET /v2/account/secrets/:secret", {
-	summary: "One secret, without its value.",
+export const CHANGE_SECRET = changeOf({
+	name: "Secret",
+	path: "/v2/account/secrets/:secret",
 	answer: ONE,
-	errors: NOT_FOUND,
-});
-
-export const CHANGE_SECRET = managed("changeSecret", "PATCH /v2/account/secrets/:secret", {
 	summary: "Changes the value or the description. Workers that run keep the value that they got.",
-	answer: ONE,
 	body: { description: "At least one of them.", schema: CHANGED },
-	errors: NOT_FOUND,
 });
 
-export const REMOVE_SECRET = removal("removeSecret", "/v2/account/secrets/:secret", {
-	summary: "Deletes a secret. Workers that still name it do not start any more.",
-	errors: NOT_FOUND,
-});
-
-export const SECRET_ROUTES = [LIST_SECRETS, CREATE_SECRET, GET_SECRET, CHANGE_SECRET, REMOVE_SECRET] as const;
+export const SECRET_ROUTES = [SECRETS.list, SECRETS.create, SECRETS.get, CHANGE_SECRET, SECRETS.remove] as const;

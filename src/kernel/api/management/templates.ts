@@ -2,7 +2,8 @@
 import { DEFAULT_DISK, GPU_MEMBERS } from "../../core/management/endpoint-members.ts";
 import { plainText, type Schema } from "../../lib/schema.ts";
 import { word } from "../definition/params.ts";
-import { managed, NOT_FOUND, removal } from "./operation.ts";
+import { managed, NOT_FOUND } from "./operation.ts";
+import { changeOf, resource } from "./resource.ts";
 import { FLAG, list, object, type Static, TEXT, TEXTS } from "../definition/schema.ts";
 import { CONTAINER } from "./container.ts";
 import { CURSOR, LIMIT, pagesOf } from "./pages.ts";
@@ -95,40 +96,29 @@ const PAGE = {
 	schema: pagesOf("templates", TEMPLATE),
 };
 
-export const LIST_TEMPLATES = managed("listTemplates", "GET /v2/templates", {
-	showsValues: true,
-	summary: "Templates, with the values of their variables.",
-	answer: PAGE,
-	query: [LIMIT, CURSOR],
-});
-
-export const CREATE_TEMPLATE = managed("createTemplate", "POST /v2/templates", {
-	summary: "Stores a template. Endpoints take it once, by templateId, and do not follow later changes.",
-	status: 201,
+export const TEMPLATES = resource({
+	names: ["Template", "Templates"],
+	path: "/v2/templates",
+	id: "template",
 	answer: ONE,
-	body: {
+	all: PAGE,
+	query: [LIMIT, CURSOR],
+	summaries: ["Templates, with the values of their variables.", "One template."],
+	showsValues: true,
+	create: {
+		summary: "Stores a template. Endpoints take it once, by templateId, and do not follow later changes.",
 		description: "The template.",
 		schema: CREATED,
 	},
+	remove: { summary: "Deletes a template. Endpoints made from it stay.", errors: NOT_FOUND },
 });
 
-export const GET_TEMPLATE = managed("getTemplate", "GET /v2/templates/:template", {
-	showsValues: true,
-	summary: "One template.",
+export const CHANGE_TEMPLATE = changeOf({
+	name: "Template",
+	path: "/v2/templates/:template",
 	answer: ONE,
-	errors: NOT_FOUND,
-});
-
-export const CHANGE_TEMPLATE = managed("changeTemplate", "PATCH /v2/templates/:template", {
 	summary: "Changes a template. Members that are left out stay; env is replaced as a whole; mounts {} stays too.",
-	answer: ONE,
 	body: { description: "What changes.", schema: CHANGED },
-	errors: NOT_FOUND,
-});
-
-export const REMOVE_TEMPLATE = removal("removeTemplate", "/v2/templates/:template", {
-	summary: "Deletes a template. Endpoints made from it stay.",
-	errors: NOT_FOUND,
 });
 
 export const SOURCE = {
@@ -144,10 +134,10 @@ export const LIST_PUBLIC_TEMPLATES = managed("listPublicTemplates", "GET /v2/cat
 });
 
 export const TEMPLATE_ROUTES = [
-	LIST_TEMPLATES,
-	CREATE_TEMPLATE,
-	GET_TEMPLATE,
+	TEMPLATES.list,
+	TEMPLATES.create,
+	TEMPLATES.get,
 	CHANGE_TEMPLATE,
-	REMOVE_TEMPLATE,
+	TEMPLATES.remove,
 	LIST_PUBLIC_TEMPLATES,
 ] as const;

@@ -1,6 +1,6 @@
 /** Network volumes of the management API (D49). */
 import { plainText, type Schema } from "../../lib/schema.ts";
-import { managed, NOT_FOUND, removal } from "./operation.ts";
+import { changeOf, resource } from "./resource.ts";
 import { listIn, object, TEXT } from "../definition/schema.ts";
 
 const TYPE = { enum: ["STANDARD", "HIGH_PERFORMANCE"] } as const;
@@ -49,40 +49,30 @@ const CHANGED = {
 
 const ONE = { description: "The volume.", schema: VOLUME };
 
-export const LIST_VOLUMES = managed("listVolumes", "GET /v2/network-volumes", {
-	summary: "Network volumes.",
-	answer: {
-		description: "The volumes, newest first.",
-		schema: listIn("networkVolumes", VOLUME),
-	},
-});
-
-export const CREATE_VOLUME = managed("createVolume", "POST /v2/network-volumes", {
-	summary: "Makes a network volume, which workers of endpoints that name it see at /runpod-volume.",
-	status: 201,
+export const VOLUMES = resource({
+	names: ["Volume", "Volumes"],
+	path: "/v2/network-volumes",
+	id: "volume",
 	answer: ONE,
-	body: {
+	all: { description: "The volumes, newest first.", schema: listIn("networkVolumes", VOLUME) },
+	summaries: ["Network volumes.", "One network volume."],
+	create: {
+		summary: "Makes a network volume, which workers of endpoints that name it see at /runpod-volume.",
 		description: "The volume.",
 		schema: CREATED,
 	},
+	remove: {
+		summary: "Deletes a network volume that no endpoint uses. Its data stays where it is.",
+		errors: ["resource_not_found", "bad_request"],
+	},
 });
 
-export const GET_VOLUME = managed("getVolume", "GET /v2/network-volumes/:volume", {
-	summary: "One network volume.",
+export const CHANGE_VOLUME = changeOf({
+	name: "Volume",
+	path: "/v2/network-volumes/:volume",
 	answer: ONE,
-	errors: NOT_FOUND,
-});
-
-export const CHANGE_VOLUME = managed("changeVolume", "PATCH /v2/network-volumes/:volume", {
 	summary: "Changes the name or the size of a network volume.",
-	answer: ONE,
 	body: { description: "At least one of them.", schema: CHANGED },
-	errors: NOT_FOUND,
 });
 
-export const REMOVE_VOLUME = removal("removeVolume", "/v2/network-volumes/:volume", {
-	summary: "Deletes a network volume that no endpoint uses. Its data stays where it is.",
-	errors: ["resource_not_found", "bad_request"],
-});
-
-export const VOLUME_ROUTES = [LIST_VOLUMES, CREATE_VOLUME, GET_VOLUME, CHANGE_VOLUME, REMOVE_VOLUME] as const;
+export const VOLUME_ROUTES = [VOLUMES.list, VOLUMES.create, VOLUMES.get, CHANGE_VOLUME, VOLUMES.remove] as const;

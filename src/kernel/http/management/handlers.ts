@@ -3,13 +3,10 @@ import { openapi } from "../docs/docs-api.ts";
 import { listBuilds, listPods, unsupported } from "./unsupported-api.ts";
 import { streamLogs } from "./worker-logs-api.ts";
 import * as catalog from "./catalog-api.ts";
-import * as logins from "./registries-api.ts";
 import * as managed from "./endpoints-api.ts";
 import * as managedReleases from "./releases-api.ts";
 import * as managedWorkers from "./workers-api.ts";
-import * as secrets from "./secrets-api.ts";
-import * as templates from "./templates-api.ts";
-import * as volumes from "./volumes-api.ts";
+import { logins, secrets, templates, volumes } from "./resources-api.ts";
 import type { HandlersOf } from "../server/route.ts";
 
 export const MANAGEMENT_HANDLERS: HandlersOf<typeof MANAGEMENT_ROUTES> = {
