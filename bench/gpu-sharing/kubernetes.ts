@@ -1,6 +1,6 @@
 /** Pods of a real cluster whose node has two GPUs of a pretended kind; its API server knows which Pods have one. */
 import { randomUUID } from "node:crypto";
-import { type Pod, workerOf } from "../../src/kernel/launchers/kubernetes/pods/pod-status.ts";
+import { type Pod, workerOf } from "../../src/modules/kubernetes/pods/pod-status.ts";
 import { IMAGE, makeImage } from "../../test/support/docker.ts";
 import { addToNode, DOCKER, LAUNCHER, namespace, noKubernetes, ON_NODE } from "../../test/support/kubernetes.ts";
 import { type Open, PROGRAM, ROOT, type Share, wholes } from "./platform.ts";

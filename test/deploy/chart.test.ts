@@ -18,7 +18,7 @@ import {
 	type Renderer,
 	withoutHelm,
 } from "../../scripts/chart.ts";
-import { RIGHTS } from "../../src/kernel/launchers/kubernetes/doctor.ts";
+import { RIGHTS } from "../../src/modules/kubernetes/doctor.ts";
 import { EVERYTHING, kustomized, noKubectl } from "./objects.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

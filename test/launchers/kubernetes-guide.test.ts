@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { readEndpoint } from "../../src/kernel/launchers/endpoint-settings.ts";
-import { RIGHTS } from "../../src/kernel/launchers/kubernetes/doctor.ts";
+import { RIGHTS } from "../../src/modules/kubernetes/doctor.ts";
 
 const GUIDE = readFileSync(new URL("../../docs/guides/kubernetes.md", import.meta.url), "utf8");
 const blocks = [...GUIDE.matchAll(/```yaml\n([^]*?)```/g)].map((match) => match[1]!);

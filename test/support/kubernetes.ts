@@ -7,11 +7,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { systemClock } from "../../src/kernel/system/clock.ts";
-import { kubernetesClient, type KubernetesClient } from "../../src/kernel/launchers/kubernetes/api/client.ts";
+import { kubernetesClient, type KubernetesClient } from "../../src/modules/kubernetes/api/client.ts";
 import { jsonLines } from "../../src/kernel/launchers/platform-streams.ts";
-import { connectionOf } from "../../src/kernel/launchers/kubernetes/api/credentials.ts";
-import { type Pod, workerOf } from "../../src/kernel/launchers/kubernetes/pods/pod-status.ts";
-import { RIGHTS } from "../../src/kernel/launchers/kubernetes/doctor.ts";
+import { connectionOf } from "../../src/modules/kubernetes/api/credentials.ts";
+import { type Pod, workerOf } from "../../src/modules/kubernetes/pods/pod-status.ts";
+import { RIGHTS } from "../../src/modules/kubernetes/doctor.ts";
 import { dockerAt } from "./docker.ts";
 
 const FOLDER = process.env["SLUICE_TEST_KUBERNETES"];

@@ -106,6 +106,11 @@ function moduleRows(name: string, packages: Readonly<Record<string, string>> = {
 	};
 }
 
+/** Rows of a module that is a launcher. */
+function launcherRows(name: string, packages: readonly string[] = []): Record<string, readonly string[]> {
+	return { [`modules/${name}/`]: [`modules/${name}/`, ...LAUNCHERS, ...packages] };
+}
+
 /**
  * Layer of a file, by the longest prefix; what it may import: layers, `node:*` or package names.
  */
@@ -136,7 +141,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"pg",
 	],
 	"kernel/launchers/": LAUNCHERS,
-	"kernel/launchers/kubernetes/": [...LAUNCHERS, "undici", "yaml"],
+	"kernel/launchers/index.ts": ["kernel/launchers/", "kernel/core/", "kernel/lib/", "#launchers"],
 	"kernel/webhooks/": [
 		"kernel/webhooks/",
 		"kernel/core/",
@@ -252,7 +257,9 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"yaml",
 	],
 	...moduleRows("alerts", { "mail.ts": "nodemailer" }),
+	...launcherRows("kubernetes", ["undici", "yaml"]),
 	"modules/index.ts": ["modules/"],
+	"modules/launchers.ts": ["type kernel/launchers/definition.ts", "modules/kubernetes/definition.ts"],
 	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
 	"modules/tables.ts": [
 		"modules/index.ts",

@@ -1,14 +1,17 @@
-/** The registered launchers (D25). To add one: a folder next to this file and an entry here. */
+/**
+ * The registered launchers (D25). Those that are modules come from `src/modules/launchers.ts`: the one place where the
+ * kernel imports what modules give, since the schema of endpoints needs it.
+ */
+import { LAUNCHERS as MODULE_LAUNCHERS } from "#launchers";
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Fault } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
-import { KUBERNETES } from "./kubernetes/index.ts";
 import { PROCESS } from "./process/index.ts";
 import { SLURM } from "./slurm/index.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, KUBERNETES, SLURM, EXTERNAL];
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, ...MODULE_LAUNCHERS, SLURM, EXTERNAL];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);

@@ -1,5 +1,5 @@
-import type { Clock } from "../../system/clock.ts";
-import type { LocalMs } from "../../lib/time.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
+import type { LocalMs } from "../../kernel/lib/time.ts";
 import { kubernetesClient, statusOf } from "./api/client.ts";
 import type { Connection } from "./api/credentials.ts";
 import type { Json } from "./objects/merge.ts";

@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import type { Clock } from "../../../system/clock.ts";
-import { fileCalls } from "../../../system/file-calls.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import { fileCalls } from "../../../kernel/system/file-calls.ts";
 import { type Credentials, type ExecConfig, execPlugin } from "./exec-plugin.ts";
-import type { Env } from "../../../lib/env.ts";
+import type { Env } from "../../../kernel/lib/env.ts";
 
 export interface Connection {
 	/** Has no slash at the end. */

@@ -1,5 +1,5 @@
 /** Pods of this service without a worker: a start was not recorded, or its answer was lost. */
-import type { Clock } from "../../system/clock.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
 import { sentenceOf } from "./api/client.ts";
 import type { Cluster } from "./cluster.ts";
 import { allEnded, hasEnded, type Pod, waitingOf } from "./pods/pod-status.ts";

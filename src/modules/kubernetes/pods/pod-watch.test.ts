@@ -1,8 +1,8 @@
 /** List and watch against a scripted API server, on a clock that is turned by hand. */
 import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { manualClock } from "../../../../../test/support/manual-clock.ts";
-import { untilTrue } from "../../../../../test/support/until.ts";
+import { manualClock } from "../../../../test/support/manual-clock.ts";
+import { untilTrue } from "../../../../test/support/until.ts";
 import { type KubernetesClient, Refusal } from "../api/client.ts";
 import { podWatch } from "./pod-watch.ts";
 

@@ -1,5 +1,5 @@
 /** Workers as Pods of a Kubernetes cluster, k3s included (D25). */
-import type { LauncherDefinition } from "../definition.ts";
+import type { LauncherDefinition } from "../../kernel/launchers/definition.ts";
 import { type KubernetesSettings, SETTINGS } from "./settings.ts";
 
 export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {

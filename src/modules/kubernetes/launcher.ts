@@ -1,5 +1,5 @@
-import type { LocalMs } from "../../lib/time.ts";
-import type { LauncherDependencies } from "../definition.ts";
+import type { LocalMs } from "../../kernel/lib/time.ts";
+import type { LauncherDependencies } from "../../kernel/launchers/definition.ts";
 import {
 	type Handle,
 	type Launcher,
@@ -7,9 +7,9 @@ import {
 	type RoomQuery,
 	type StraySearch,
 	type WorkerSpec,
-} from "../launcher.ts";
-import { loopbackOf } from "../loopback.ts";
-import { WatchedWorkers } from "../watched-workers.ts";
+} from "../../kernel/launchers/launcher.ts";
+import { loopbackOf } from "../../kernel/launchers/loopback.ts";
+import { WatchedWorkers } from "../../kernel/launchers/watched-workers.ts";
 import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
 import { connectionOf } from "./api/credentials.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
@@ -17,10 +17,10 @@ import { podNames, shortHash } from "./objects/names.ts";
 import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
 import { endpointOf, type Pod, serviceOf, workerOf } from "./pods/pod-status.ts";
 import { PodWorker } from "./pods/pod-worker.ts";
-import { roomInPool } from "../room.ts";
+import { roomInPool } from "../../kernel/launchers/room.ts";
 import { GPU_RESOURCE, IMAGE_PULL_TRIES, type KubernetesSettings } from "./settings.ts";
 import { Strays } from "./strays.ts";
-import type { Env } from "../../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 /** Timeouts of the first Pod list before a start and before an adoption, ms. */
 const START_MS = 10_000;

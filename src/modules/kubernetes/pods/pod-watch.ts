@@ -2,10 +2,10 @@
  * All Pods of one service in one namespace, by a list and a watch. Listed again when the server has forgotten the
  * version (410) and every 5 minutes.
  */
-import type { Clock } from "../../../system/clock.ts";
-import type { LocalMs } from "../../../lib/time.ts";
-import { PlatformUnavailable } from "../../launcher.ts";
-import { jsonLines } from "../../platform-streams.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import type { LocalMs } from "../../../kernel/lib/time.ts";
+import { PlatformUnavailable } from "../../../kernel/launchers/launcher.ts";
+import { jsonLines } from "../../../kernel/launchers/platform-streams.ts";
 import { type KubernetesClient, statusOf } from "../api/client.ts";
 import type { Pod } from "./pod-status.ts";
 

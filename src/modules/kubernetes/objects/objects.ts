@@ -1,6 +1,6 @@
 /** The Pod and the Secret of a worker (D25). */
-import { machineEnv } from "../../../core/workers/worker-env.ts";
-import type { WorkerSpec } from "../../launcher.ts";
+import { machineEnv } from "../../../kernel/core/workers/worker-env.ts";
+import type { WorkerSpec } from "../../../kernel/launchers/launcher.ts";
 import { withGpuAffinity } from "./gpu-affinity.ts";
 import { isObject, type Json, merged } from "./merge.ts";
 import { ANNOTATIONS, annotationsOf, CONTAINER, labelsOf, secretName, shortHash } from "./names.ts";

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { manualClock } from "../../../../../test/support/manual-clock.ts";
+import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { connectionOf } from "./credentials.ts";
 
 let folder: string;

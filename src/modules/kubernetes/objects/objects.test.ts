@@ -1,7 +1,7 @@
 /** The Pod and the Secret of a worker. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { WorkerSpec } from "../../launcher.ts";
+import type { WorkerSpec } from "../../../kernel/launchers/launcher.ts";
 import { podNames, secretName } from "./names.ts";
 import { podOf, secretOf } from "./objects.ts";
 import type { KubernetesSettings } from "../settings.ts";

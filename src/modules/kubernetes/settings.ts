@@ -1,6 +1,6 @@
-import type { Schema } from "../../lib/schema.ts";
-import type { LauncherDefinition } from "../definition.ts";
-import { CONTAINER_COMMAND, ENTRYPOINT, GPU_NEED, image, list, volumes } from "../settings.ts";
+import type { Schema } from "../../kernel/lib/schema.ts";
+import type { LauncherDefinition } from "../../kernel/launchers/definition.ts";
+import { CONTAINER_COMMAND, ENTRYPOINT, GPU_NEED, image, list, volumes } from "../../kernel/launchers/settings.ts";
 import type { NodeGpuNeed } from "./objects/gpu-affinity.ts";
 import type { Json } from "./objects/merge.ts";
 

@@ -1,7 +1,7 @@
 /** Kubernetes API calls (decision 0037). */
 import type { Agent, Dispatcher } from "undici";
-import { PlatformUnavailable } from "../../launcher.ts";
-import { refusalText, textOf } from "../../platform-streams.ts";
+import { PlatformUnavailable } from "../../../kernel/launchers/launcher.ts";
+import { refusalText, textOf } from "../../../kernel/launchers/platform-streams.ts";
 import type { Connection } from "./credentials.ts";
 import type { Credentials } from "./exec-plugin.ts";
 

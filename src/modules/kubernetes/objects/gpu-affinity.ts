@@ -1,5 +1,5 @@
 /** Which nodes have GPUs that an endpoint can use, by the labels of NVIDIA's GPU feature discovery (D44). */
-import type { GpuNeed } from "../../../core/workers/gpu-need.ts";
+import type { GpuNeed } from "../../../kernel/core/workers/gpu-need.ts";
 import { isObject, type Json } from "./merge.ts";
 
 /** What a cluster's nodes say of their GPUs. */

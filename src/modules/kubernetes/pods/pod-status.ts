@@ -1,5 +1,5 @@
 /** What a Pod's status says about its worker (D29). */
-import type { ExitReason, WorkerReason } from "../../../core/workers/worker-reason.ts";
+import type { ExitReason, WorkerReason } from "../../../kernel/core/workers/worker-reason.ts";
 import { ANNOTATIONS, BUSY_ANNOTATIONS, CONTAINER, LABELS } from "../objects/names.ts";
 
 export interface Pod {

@@ -1,9 +1,9 @@
 /** One worker and its Pod, from creation or adoption until its exit is reported. */
-import type { Clock } from "../../../system/clock.ts";
-import type { LocalMs } from "../../../lib/time.ts";
-import type { ExitReason } from "../../../core/workers/worker-reason.ts";
-import type { Exit, WorkerState } from "../../launcher.ts";
-import { WatchedWorker } from "../../watched-workers.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import type { LocalMs } from "../../../kernel/lib/time.ts";
+import type { ExitReason } from "../../../kernel/core/workers/worker-reason.ts";
+import type { Exit, WorkerState } from "../../../kernel/launchers/launcher.ts";
+import { WatchedWorker } from "../../../kernel/launchers/watched-workers.ts";
 import { BusyMark } from "./busy-mark.ts";
 import { isPassing, isUnanswered, sentenceOf } from "../api/client.ts";
 import type { Cluster, PodEvent, PodName } from "../cluster.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import type { Clock } from "../../../system/clock.ts";
-import { runProgram } from "../../../system/run-program.ts";
-import type { Env } from "../../../lib/env.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import { runProgram } from "../../../kernel/system/run-program.ts";
+import type { Env } from "../../../kernel/lib/env.ts";
 
 export interface Credentials {
 	token?: string;

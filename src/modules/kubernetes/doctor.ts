@@ -1,11 +1,11 @@
 /** `sluice doctor` checks of endpoints with Pods. */
-import { systemClock } from "../../system/clock.ts";
-import { type Finding, ok, problem, warning } from "../../core/finding.ts";
-import type { EndpointToCheck } from "../definition.ts";
+import { systemClock } from "../../kernel/system/clock.ts";
+import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
+import type { EndpointToCheck } from "../../kernel/launchers/definition.ts";
 import { kubernetesClient, type KubernetesClient, sentenceOf, statusOf } from "./api/client.ts";
 import { connectionOf } from "./api/credentials.ts";
 import type { KubernetesSettings } from "./settings.ts";
-import type { Env } from "../../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 /** Equal to the Role of `docs/guides/kubernetes.md`. */
 export const RIGHTS: readonly { resource: string; verbs: readonly string[] }[] = [

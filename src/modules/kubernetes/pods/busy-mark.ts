@@ -1,5 +1,5 @@
 /** The mark of a Pod that holds jobs: autoscalers of nodes leave it alone. */
-import type { Clock } from "../../../system/clock.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
 import { statusOf } from "../api/client.ts";
 import type { Cluster, PodName } from "../cluster.ts";
 

@@ -1,7 +1,7 @@
 /** Copies a worker's output to its log file, which outlives the Pod. */
-import type { Clock } from "../../../system/clock.ts";
-import { linesOf } from "../../platform-streams.ts";
-import { copyToLog } from "../../logs/timed-log.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import { linesOf } from "../../../kernel/launchers/platform-streams.ts";
+import { copyToLog } from "../../../kernel/launchers/logs/timed-log.ts";
 import { type KubernetesClient, sentenceOf } from "../api/client.ts";
 import type { Cluster } from "../cluster.ts";
 import { CONTAINER } from "../objects/names.ts";

@@ -1,6 +1,6 @@
 /** Names, labels and annotations of created objects (D25). */
 import { hash } from "node:crypto";
-import type { WorkerSpec } from "../../launcher.ts";
+import type { WorkerSpec } from "../../../kernel/launchers/launcher.ts";
 
 /** A template changes the worker's container by this name. */
 export const CONTAINER = "worker";

@@ -1,0 +1,8 @@
+/**
+ * The launchers that are modules, which the kernel imports as `#launchers`: the schema of endpoints is made of their
+ * definitions, which are data. A line removed here removes a launcher.
+ */
+import type { LauncherDefinition } from "../kernel/launchers/definition.ts";
+import { KUBERNETES } from "./kubernetes/definition.ts";
+
+export const LAUNCHERS: readonly LauncherDefinition[] = [KUBERNETES];
