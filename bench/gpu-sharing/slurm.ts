@@ -1,5 +1,5 @@
 /** Batch jobs of a real Slurm whose node has two pretended GPUs; its controller knows which job has which. */
-import { ownerIn } from "../../src/kernel/launchers/slurm/script.ts";
+import { ownerIn } from "../../src/modules/slurm/script.ts";
 import { noSlurm, startSlurm } from "../../test/support/slurm.ts";
 import { type Open, PROGRAM, type Share, wholes } from "./platform.ts";
 

@@ -3,6 +3,8 @@
  * definitions, which are data. A line removed here removes a launcher.
  */
 import type { LauncherDefinition } from "../kernel/launchers/definition.ts";
+import { DOCKER } from "./docker/definition.ts";
 import { KUBERNETES } from "./kubernetes/definition.ts";
+import { SLURM } from "./slurm/definition.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [KUBERNETES];
+export const LAUNCHERS: readonly LauncherDefinition[] = [DOCKER, KUBERNETES, SLURM];

@@ -1,6 +1,6 @@
 /**
  * A new launcher is one folder (`test/launchers/pretend/`) and one entry in
- * `src/kernel/launchers/index.ts`, which the mock below adds.
+ * `src/modules/launchers.ts`, which the mock below adds.
  */
 import { MODULES } from "../../src/modules/index.ts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -11,12 +11,12 @@ import { ROUTES } from "../../src/modules/tables.ts";
 import { launcherFindings } from "../../src/cli/doctor/machine.ts";
 import { loadConfig } from "../../src/kernel/config/config.ts";
 import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
-import type * as Registry from "../../src/kernel/launchers/index.ts";
+import type * as Registry from "../../src/modules/launchers.ts";
 import { call, folder, KEY, startService, type TestService } from "../support/service.ts";
 import type { PretendSettings } from "./pretend/index.ts";
 import { calls, platform, startStray, state } from "./pretend/launcher.ts";
 
-vi.mock("../../src/kernel/launchers/index.ts", async (original) => {
+vi.mock("../../src/modules/launchers.ts", async (original) => {
 	const registry = await original<typeof Registry>();
 	const { PRETEND } = await import("./pretend/index.ts");
 	(registry.LAUNCHERS as LauncherDefinition[]).push(PRETEND);
@@ -47,7 +47,7 @@ describe("a new launcher", () => {
 			expect.stringContaining("launcher.size "),
 		]);
 		const unknown = loaded({ type: "nomad" });
-		expect(!unknown.ok && unknown.problems[0]).toMatch(/must be process, docker, kubernetes, .* or pretend\.$/);
+		expect(!unknown.ok && unknown.problems[0]).toMatch(/must be process, docker, kubernetes, .* pretend or external\.$/);
 	});
 
 	it("D36: sluice doctor reports what it finds", async () => {

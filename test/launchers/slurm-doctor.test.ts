@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Finding } from "../../src/kernel/core/finding.ts";
-import { findings } from "../../src/kernel/launchers/slurm/doctor.ts";
-import type { SlurmSettings } from "../../src/kernel/launchers/slurm/settings.ts";
+import { findings } from "../../src/modules/slurm/doctor.ts";
+import type { SlurmSettings } from "../../src/modules/slurm/settings.ts";
 import { GPUS, noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-slurm-"));

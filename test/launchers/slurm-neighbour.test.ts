@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
 import type { Handle, Launcher } from "../../src/kernel/launchers/launcher.ts";
-import { SlurmLauncher } from "../../src/kernel/launchers/slurm/launcher.ts";
-import { folderOf } from "../../src/kernel/launchers/slurm/script.ts";
+import { SlurmLauncher } from "../../src/modules/slurm/launcher.ts";
+import { folderOf } from "../../src/modules/slurm/script.ts";
 import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { logDir, root, script } from "./slurm-workers.ts";
 

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
-import type { SlurmSpec } from "../../src/kernel/launchers/slurm/script.ts";
-import type { SlurmSettings } from "../../src/kernel/launchers/slurm/settings.ts";
+import type { SlurmSpec } from "../../src/modules/slurm/script.ts";
+import type { SlurmSettings } from "../../src/modules/slurm/settings.ts";
 import { until } from "../support/until.ts";
 import { runs } from "./sample-workers.ts";
 

@@ -257,9 +257,16 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"yaml",
 	],
 	...moduleRows("alerts", { "mail.ts": "nodemailer" }),
+	...launcherRows("docker"),
 	...launcherRows("kubernetes", ["undici", "yaml"]),
+	...launcherRows("slurm"),
 	"modules/index.ts": ["modules/"],
-	"modules/launchers.ts": ["type kernel/launchers/definition.ts", "modules/kubernetes/definition.ts"],
+	"modules/launchers.ts": [
+		"type kernel/launchers/definition.ts",
+		"modules/docker/definition.ts",
+		"modules/kubernetes/definition.ts",
+		"modules/slurm/definition.ts",
+	],
 	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
 	"modules/tables.ts": [
 		"modules/index.ts",

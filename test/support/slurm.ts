@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isActive } from "../../src/kernel/launchers/slurm/job-states.ts";
+import { isActive } from "../../src/modules/slurm/job-states.ts";
 import { until } from "./until.ts";
 
 const SCRIPT = fileURLToPath(new URL("slurm-cluster.sh", import.meta.url));

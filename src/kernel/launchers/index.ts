@@ -6,12 +6,10 @@ import { LAUNCHERS as MODULE_LAUNCHERS } from "#launchers";
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Fault } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
-import { DOCKER } from "./docker/index.ts";
 import { EXTERNAL } from "./external/index.ts";
 import { PROCESS } from "./process/index.ts";
-import { SLURM } from "./slurm/index.ts";
 
-export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, DOCKER, ...MODULE_LAUNCHERS, SLURM, EXTERNAL];
+export const LAUNCHERS: readonly LauncherDefinition[] = [PROCESS, ...MODULE_LAUNCHERS, EXTERNAL];
 
 function definitionOf(type: string): LauncherDefinition | undefined {
 	return LAUNCHERS.find((launcher) => launcher.type === type);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { coreMeter } from "../core/workers/worker-usage.ts";
-import { memoryOf } from "./docker/usage.ts";
+import { memoryOf } from "../../modules/docker/usage.ts";
 import { parseStat, type ProcessRow, procTable } from "./process/process-table.ts";
 import { usageOfGroups, usageReader } from "./process/usage.ts";
 

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { imageName } from "../../../src/kernel/core/access/image-name.ts";
 import { readRegistryName } from "../../../src/kernel/core/access/registry-login.ts";
-import { pullFault } from "../../../src/kernel/launchers/docker/images/pull-texts.ts";
-import { pullProgress } from "../../../src/kernel/launchers/docker/images/progress.ts";
+import { pullFault } from "../../../src/modules/docker/images/pull-texts.ts";
+import { pullProgress } from "../../../src/modules/docker/images/progress.ts";
 import { oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -21,7 +21,7 @@ export const IMAGES = target({
 	sources: [
 		"kernel/core/access/image-name.ts",
 		"kernel/core/access/registry-login.ts",
-		"kernel/launchers/docker/images/",
+		"modules/docker/images/",
 	],
 	cases: fc.record({
 		name,

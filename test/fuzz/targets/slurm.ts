@@ -9,8 +9,8 @@ import {
 	seconds,
 	waitingReason,
 	withoutNotes,
-} from "../../../src/kernel/launchers/slurm/job-states.ts";
-import { nameOf, ownerIn } from "../../../src/kernel/launchers/slurm/script.ts";
+} from "../../../src/modules/slurm/job-states.ts";
+import { nameOf, ownerIn } from "../../../src/modules/slurm/script.ts";
 import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -25,7 +25,7 @@ const printed = fc.oneof(
 
 export const SLURM_JOBS = target({
 	name: "slurm-jobs",
-	sources: ["kernel/launchers/slurm/job-states.ts", "kernel/launchers/slurm/script.ts"],
+	sources: ["modules/slurm/job-states.ts", "modules/slurm/script.ts"],
 	cases: fc.record({
 		id: fc.integer({ min: 1, max: 99_999_999 }),
 		state,

@@ -26,7 +26,7 @@ export function logPath(logDir: string, workerId: string): string {
 	return join(logDir, `worker-${encodeURIComponent(workerId)}.log`);
 }
 
-/** The calls of one shared folder hang together: workers' folders are two below it (`slurm/script.ts`). */
+/** The calls of one shared folder hang together: workers' folders are two below it (`src/modules/slurm/script.ts`). */
 export function sharedGroup(folder: string): string {
 	return dirname(dirname(folder));
 }

@@ -1,0 +1,159 @@
+/** Starts workers on the best host, once it has a place and the image (D44, D45). */
+import type { Clock } from "../../kernel/system/clock.ts";
+import { compareWaiting } from "../../kernel/core/workers/eviction.ts";
+import type { LocalMs } from "../../kernel/lib/time.ts";
+import { LOCAL } from "../../kernel/core/workers/hosts.ts";
+import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
+import type { Exit, Handle, WorkerState } from "../../kernel/launchers/launcher.ts";
+import { containerName } from "./container-options.ts";
+import { GpusTaken, startContainer } from "./container.ts";
+import { isUnanswered, Unreachable } from "./daemon.ts";
+import { type DockerHost, withTimeout } from "./hosts/host.ts";
+import type { DockerHosts } from "./hosts/hosts.ts";
+import type { Spec, Worker } from "./worker.ts";
+
+/**
+ * Maximum wait of a start for the GPUs of hosts, ms: `nvidia-smi` takes seconds where the driver is not
+ * loaded.
+ */
+const GPUS_MS = 10_000;
+
+interface Deps {
+	clock: Clock;
+	hosts: DockerHosts;
+	workers: ReadonlyMap<string, Worker>;
+	onNotice(worker: Worker, state: WorkerState): void;
+	/** An accepted worker has a place and so a handle. */
+	onHandle(worker: Worker, handle: Handle): void;
+	onRunning(worker: Worker, host: DockerHost, container: string): void;
+	onEnd(worker: Worker, how: Pick<Exit, "reason">): void;
+}
+
+export class Starts {
+	readonly #d: Deps;
+	/** When an endpoint last had a worker on a host. */
+	readonly #hadPlaceAt = new Map<string, LocalMs>();
+
+	constructor(d: Deps) {
+		this.#d = d;
+	}
+
+	async start(worker: Worker, spec: Spec): Promise<Handle> {
+		const { hosts } = this.#d;
+		const { gpus } = await hosts.ready(spec);
+		if (spec.settings.hosts === undefined) {
+			const local = hosts.get(LOCAL)!;
+			if (!local.isReachable) await local.recheck();
+			if (!local.isReachable) throw new Unreachable(local.view().fault);
+		}
+		let found = this.#place(worker, spec);
+		if ("reason" in found) {
+			await withTimeout(this.#d.clock, gpus, GPUS_MS);
+			found = this.#place(worker, spec);
+		}
+		while ("host" in found) {
+			const { host } = found;
+			if (await mustPull(spec, host)) {
+				worker.starting = this.#startAccepted(worker, spec, { host, pulls: true });
+				return worker.handle(containerName(worker.id));
+			}
+			const container = await this.#run(worker, spec, host);
+			if (container !== undefined) return worker.handle(container);
+			found = this.#place(worker, spec);
+		}
+		this.#waits(worker, found.reason);
+		return {};
+	}
+
+	async resume(): Promise<void> {
+		for (const { spec, waitsSince } of this.#d.workers.values())
+			if (spec && waitsSince !== undefined) await this.#d.hosts.ready(spec);
+		this.startWaiting();
+	}
+
+	/** Notes that the worker's endpoint has a place, if it has one. */
+	notePlace({ endpoint, place }: Worker): void {
+		if (place) this.#hadPlaceAt.set(endpoint, this.#d.clock.now());
+	}
+
+	/** Starts waiting workers in the order of {@link compareWaiting}. */
+	startWaiting(): void {
+		const { workers } = this.#d;
+		for (const worker of workers.values()) this.notePlace(worker);
+		const waiting = [...workers.values()].flatMap((worker) =>
+			worker.spec && worker.waitsSince !== undefined
+				? {
+						worker,
+						spec: worker.spec,
+						priority: worker.spec.priority ?? "normal",
+						oldestQueuedAt: worker.waitsSince,
+						hadGpuAt: this.#hadPlaceAt.get(worker.endpoint) ?? -Infinity,
+					}
+				: [],
+		);
+		for (const { worker, spec } of waiting.toSorted(compareWaiting)) {
+			const found = this.#place(worker, spec);
+			if ("reason" in found) {
+				this.#waits(worker, found.reason);
+				continue;
+			}
+			worker.waitsSince = undefined;
+			this.#d.onHandle(worker, worker.handle(containerName(worker.id)));
+			worker.starting = this.#startAccepted(worker, spec, found);
+		}
+	}
+
+	#place(worker: Worker, spec: Spec): { host: DockerHost } | { reason: string } {
+		const { hosts, workers } = this.#d;
+		const found = hosts.place(spec, workers.values());
+		if ("reason" in found) return found;
+		const host = hosts.get(found.host)!;
+		worker.place = { host, gpus: found.gpus, memoryGb: found.gpus.length > 0 ? spec.gpuMemoryGb : undefined };
+		return { host };
+	}
+
+	#waits(worker: Worker, message: string): void {
+		worker.waitsSince ??= this.#d.clock.now();
+		this.#d.onNotice(worker, { state: "waiting", code: "unschedulable", message });
+	}
+
+	async #startAccepted(worker: Worker, spec: Spec, { host, pulls }: { host: DockerHost; pulls?: true }): Promise<void> {
+		const { signal } = worker.unwanted;
+		let code: "image_pull" | "start_failed" = "image_pull";
+		try {
+			if (pulls ?? (await mustPull(spec, host))) {
+				const onProgress = (reason: WorkerReason): void => this.#d.onNotice(worker, { state: "waiting", ...reason });
+				await host.pulls.pull(spec.settings, { signal, onProgress });
+			}
+			code = "start_failed";
+			const container = await this.#run(worker, spec, host);
+			if (container === undefined) this.#waits(worker, "Another service has just taken the GPUs that it would get.");
+			else this.#d.onNotice(worker, { state: "running" });
+		} catch (error) {
+			const message = code === "image_pull" ? (error as Error).message : host.sentence(error);
+			const reason = { code, message, crash: !isUnanswered(error) };
+			this.#d.onEnd(worker, signal.aborted ? {} : { reason });
+		}
+	}
+
+	/** Undefined without a place if another service has just taken its GPUs. */
+	async #run(worker: Worker, spec: Spec, host: DockerHost): Promise<string | undefined> {
+		const { clock, hosts, workers } = this.#d;
+		const stillFits = (): Promise<boolean> => hosts.stillFits(worker, workers.values());
+		try {
+			const container = await startContainer(clock, { spec, ...worker.place!, stillFits });
+			worker.container = container;
+			this.#d.onRunning(worker, host, container);
+			return container;
+		} catch (error) {
+			if (!(error instanceof GpusTaken)) throw error;
+			worker.place = undefined;
+			return undefined;
+		}
+	}
+}
+
+/** If the daemon does not answer, the start reports it. */
+async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
+	return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
+}
