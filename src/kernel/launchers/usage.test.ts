@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { coreMeter } from "../core/workers/worker-usage.ts";
-import { memoryOf } from "../../modules/docker/usage.ts";
 import { parseStat, type ProcessRow, procTable } from "./process/process-table.ts";
 import { usageOfGroups, usageReader } from "./process/usage.ts";
 
@@ -49,13 +48,5 @@ describe("what workers use", () => {
 			pgid: 77,
 			usage: { cpuMs: 1270, memory: 250 * 4096 },
 		});
-	});
-
-	it("D48: memory of a container is without the cache of files, as docker stats shows it", () => {
-		const stats = (usage: number, limit: number): ReturnType<typeof memoryOf> =>
-			memoryOf({ memory_stats: { usage, limit, stats: { inactive_file: 30 } } });
-		expect(stats(100, 1000)).toEqual({ memory: 70, memoryMax: 1000 });
-		expect(stats(10, 2 ** 63)).toEqual({ memory: 0, memoryMax: undefined });
-		expect(memoryOf({})).toEqual({});
 	});
 });
