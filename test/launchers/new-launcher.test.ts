@@ -47,7 +47,9 @@ describe("a new launcher", () => {
 			expect.stringContaining("launcher.size "),
 		]);
 		const unknown = loaded({ type: "nomad" });
-		expect(!unknown.ok && unknown.problems[0]).toMatch(/must be process, docker, kubernetes, .* pretend or external\.$/);
+		expect(!unknown.ok && unknown.problems[0]).toMatch(
+			/must be process, docker, kubernetes, .* pretend or external\.$/,
+		);
 	});
 
 	it("D36: sluice doctor reports what it finds", async () => {

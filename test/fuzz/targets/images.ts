@@ -18,11 +18,7 @@ const word = fc.oneof(
 
 export const IMAGES = target({
 	name: "images",
-	sources: [
-		"kernel/core/access/image-name.ts",
-		"kernel/core/access/registry-login.ts",
-		"modules/docker/images/",
-	],
+	sources: ["kernel/core/access/image-name.ts", "kernel/core/access/registry-login.ts", "modules/docker/images/"],
 	cases: fc.record({
 		name,
 		text: oddText,
