@@ -17,6 +17,8 @@ import { log } from "./log.ts";
 import { type HttpServer, listen, type Site } from "./http/server/server.ts";
 import type { LauncherDependencies } from "./launchers/definition.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
+import type { Launcher } from "./launchers/launcher.ts";
+import { LazyLauncher } from "./launchers/lazy-launcher.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
@@ -232,17 +234,18 @@ async function createLaunchers(
 	const base = withoutSecrets(env, secretVariables);
 	// If GPUs are assigned, a worker without any must see none. For HIP an empty list is all.
 	const serviceEnv = gpus > 0 ? { ...base, CUDA_VISIBLE_DEVICES: "", HIP_VISIBLE_DEVICES: "-1" } : base;
-	const launchers = LAUNCHERS.map(async ({ type, create }) => {
-		const launcher = await create({
+	const launchers = LAUNCHERS.map(async ({ type, atStart, create }) => {
+		const dependencies = {
 			clock,
 			logDir: join(logs, type),
 			volumeDir: join(dataDir, "volumes"),
 			serviceEnv,
 			registryLogin,
 			hosts,
-			log: (message) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
-		});
-		return [type, launcher] as const;
+			log: (message: string) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
+		};
+		const isNeeded = atStart?.(dependencies) ?? false;
+		return [type, isNeeded ? await create(dependencies) : new LazyLauncher(type, () => create(dependencies))] as const;
 	});
-	return new Map(await Promise.all(launchers));
+	return new Map<string, Launcher>(await Promise.all(launchers));
 }

@@ -58,7 +58,12 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	resolvePaths?(settings: S, folder: string): S;
 	/** Returns what the settings name on this machine that is not there. Fields are without `launcher.`. */
 	missing?(settings: S): Promise<Fault[]>;
-	/** Called once per service. */
+	/**
+	 * Whether it is created at every start of the service. Default: once there is an endpoint of this type, or a worker
+	 * of an earlier run.
+	 */
+	atStart?(dependencies: LauncherDependencies): boolean;
+	/** Called once per service, again after it has failed. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
 	doctor?(endpoints: readonly EndpointToCheck<S>[], env: Env, hosts: HostConfig): Promise<Finding[]>;
 }

@@ -1,4 +1,5 @@
 /** Workers as Docker containers (D25). */
+import { NO_HOSTS } from "../../kernel/core/workers/hosts.ts";
 import type { LauncherDefinition } from "../../kernel/launchers/definition.ts";
 import { type DockerSettings, SETTINGS } from "./settings.ts";
 
@@ -14,6 +15,8 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull", "registry"],
+	// Hosts of the configuration are shown and checked before an endpoint uses them.
+	atStart: ({ hosts = NO_HOSTS }) => Object.keys(hosts.hosts).length > 0,
 	create: async (dependencies) => new (await import("./launcher.ts")).DockerLauncher(dependencies),
 	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
 };

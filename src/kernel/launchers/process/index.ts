@@ -20,6 +20,8 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 		cwd: resolve(folder, settings.cwd ?? "."),
 	}),
 	missing: async ({ cwd }) => (cwd === undefined ? [] : await faultsOfFolder(cwd)),
+	// It reads the GPUs of this machine.
+	atStart: () => true,
 	create: async (dependencies) => new (await import("./launcher.ts")).ProcessLauncher(dependencies),
 };
 
