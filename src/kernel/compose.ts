@@ -11,7 +11,7 @@ import { RecentLines } from "./system/recent-lines.ts";
 import { makeFolder, openToOthers } from "./system/durable-file.ts";
 import type { SealKeys } from "./secrets/encryption.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
-import { hex, pooled, type Random } from "./lib/ids.ts";
+import { pooled, type Random } from "./lib/ids.ts";
 import type { EventBus } from "./events.ts";
 import { log } from "./log.ts";
 import { type HttpServer, listen, type Site } from "./http/server/server.ts";
@@ -22,10 +22,8 @@ import { LazyLauncher } from "./launchers/lazy-launcher.ts";
 import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
-import { traceSettings } from "./telemetry/settings.ts";
-import { openTelemetry } from "./telemetry/telemetry.ts";
 import type { Module } from "./module.ts";
-import { eventsOf, moduleHost } from "./module-host.ts";
+import { eventsOf, moduleHost, variableSettings } from "./module-host.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -73,7 +71,7 @@ interface AppOptions {
 
 export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
-	const traces = traceSettings(o.env);
+	const host = moduleHost(o.modules, { ...config.modules, ...(await variableSettings(o.modules, o.env)) });
 	const recent = new RecentLines(clock);
 	log({ events, clock, write: recent.add, level: config.logLevel, more: eventsOf(o.modules) });
 	makeFolder(config.dataDir);
@@ -81,9 +79,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const shared = config.store.kind === "postgres";
 	// On a shared store the server's identity marks the workers it launched.
 	const folder = shared ? (await import("./system/data-folder.ts")).openDataFolder(config.dataDir) : undefined;
-	const instance = folder?.serverId ?? hex(random(8));
-	const onError = (reason: string): void => events.emit("telemetry.failed", { reason });
-	const tracer = traces && (await openTelemetry(traces, { version, instance, clock, onError }));
 	const { store, sealKeys } = await storeWithKeys(config, { clock, random, open }).catch((error: unknown) => {
 		folder?.close();
 		throw error;
@@ -104,7 +99,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	);
 	const sender = { clock, userAgent: `Sluice/${version}`, resolve: hostResolver({ clock }) };
 	const engine = createEngine({
-		tracer,
 		budgets,
 		pauseMs: o.pauseMs,
 		store,
@@ -124,7 +118,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		management: config.management,
 		hostname: hostname(),
 	});
-	const host = moduleHost(o.modules, config.modules);
 	let server: HttpServer | undefined;
 	try {
 		await engine.prepare(config.endpoints);
@@ -177,14 +170,14 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 				await engine.stop({ drainMs: config.drainMs, leaveWorkers });
 				await logFiles.marks.close();
 				await close(CLOSE_MS, lingerMs);
-				await tracer?.close();
+				await host.close();
 				await store.close();
 				folder?.close();
 			},
 		};
 	} catch (error) {
 		await server?.close(0);
-		await tracer?.close();
+		await host.close();
 		await store.close();
 		folder?.close();
 		throw error;

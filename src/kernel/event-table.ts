@@ -165,6 +165,17 @@ export const EVENTS = {
 	"worker.woken": info<{ endpoint: string; worker: string; ms: number }>(
 		(facts) => `${nameOf(facts)} is awake, after ${facts.ms} ms`,
 	),
+	/**
+	 * A start or a wake of a launched worker is over. `phases`: `start` or `wake` as a whole, then its parts as far as it
+	 * came, from and until ms of the job clock. `fault`: why it failed, the code of an exit.
+	 */
+	"worker.timed": debug<{
+		endpoint: string;
+		worker: string;
+		outcome: "ready" | "failed" | "stopped";
+		fault?: string | undefined;
+		phases: readonly (readonly [name: string, from: number, until: number])[];
+	}>(),
 	/** A launched worker is being stopped to make room for another endpoint; `was`: at the decision (D28). */
 	"room.made": debug<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
 	/** A launched worker is being stopped. */
@@ -264,8 +275,6 @@ export const EVENTS = {
 	"log.dropped": warn<{ lines: number }>(
 		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,
 	),
-	/** Spans or metrics could not be exported; at most once a minute. */
-	"telemetry.failed": warn<{ reason: string }>(({ reason }) => `traces could not be exported: ${reason}`),
 	/** The store cannot be written. */
 	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
 	/**

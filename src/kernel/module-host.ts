@@ -1,5 +1,6 @@
 /** Opens modules: those with settings at the start, others at the first call of one of their routes. */
 import type { EventTable } from "./events.ts";
+import type { Env } from "./lib/env.ts";
 import type { BoundRoute } from "./http/server/route.ts";
 import type { Kernel, Module, OpenModule } from "./module.ts";
 import type { Service } from "./system/loop.ts";
@@ -29,9 +30,24 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			kernel.resolve(its);
 			const configured = modules.filter(({ name }) => settings[name] !== undefined);
 			const all = await Promise.all(configured.map(open));
+			for (const { hooks } of all) Object.assign(its.hooks, hooks);
 			return all.flatMap(({ services = [] }) => services);
 		},
+		async close(): Promise<void> {
+			const all = await Promise.allSettled(opened.values());
+			await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close?.() : undefined)));
+		},
 	};
+}
+
+/** Settings of modules that have them in variables, by name of the module. Throws what their `read` throws. */
+export async function variableSettings(modules: readonly Module[], env: Env): Promise<Record<string, unknown>> {
+	const variables = Object.keys(env);
+	const read = modules.map(async ({ name, fromVariables: from }) => {
+		if (!from || !variables.some((each) => each.startsWith(from.prefix))) return [];
+		return [[name, await from.read(env)] as const];
+	});
+	return Object.fromEntries((await Promise.all(read)).flat());
 }
 
 /** Events of all modules. */

@@ -5,9 +5,10 @@
 import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
 import type { ErrorTable } from "./core/error-table.ts";
-import type { EngineContext } from "./engine/context.ts";
+import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
 import type { EventTable } from "./events.ts";
+import type { Env } from "./lib/env.ts";
 import type { Service } from "./system/loop.ts";
 import type { SendWebhook } from "./webhooks/contract.ts";
 
@@ -16,6 +17,11 @@ export interface Module<Settings = unknown> {
 	readonly name: string;
 	/** Its member of `sluice.yaml`. A start opens the module only if the file has it. */
 	readonly settings?: ModuleSettings<Settings>;
+	/**
+	 * In place of {@link settings}, where variables of the environment have them: `read` is called at the start if there
+	 * is one with the prefix. Undefined: the module is off.
+	 */
+	readonly fromVariables?: { readonly prefix: string; read(env: Env): Promise<Settings | undefined> };
 	readonly routes?: readonly RouteDefinition[];
 	readonly errors?: ErrorTable;
 	readonly events?: EventTable;
@@ -28,6 +34,10 @@ export interface OpenModule {
 	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
 	/** Started in the order of the list of modules, stopped in reverse. Only of modules that have settings. */
 	readonly services?: readonly Service[];
+	/** Used if the module is opened at the start. */
+	readonly hooks?: Hooks;
+	/** Called when the service has stopped, while the store is still open. */
+	close?(): Promise<void>;
 }
 
 /** All that a module may use of the kernel. */
@@ -35,6 +45,9 @@ export interface Kernel
 	extends EngineContext,
 		StoreState,
 		Pick<Engine, "cluster" | "endpoints" | "metrics" | "webhooks"> {
+	workers: Pick<Engine["workers"], "registry">;
+	/** Names this server among those that share a store, else this run of it. */
+	instance: string;
 	/** Name of this machine. */
 	hostname: string;
 	/** Address of the service, known once it listens. */

@@ -1,5 +1,6 @@
 /** The modules, in the order in which their services start. A line removed here removes a capability. */
 import { alerts } from "./alerts/module.ts";
 import type { ServiceModule } from "./module.ts";
+import { telemetry } from "./telemetry/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts];
+export const MODULES: readonly ServiceModule[] = [alerts, telemetry];

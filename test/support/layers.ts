@@ -32,7 +32,6 @@ const ENGINE = [
 	"kernel/launchers/endpoint-settings.ts",
 	"kernel/secrets/encryption.ts",
 	"kernel/webhooks/contract.ts",
-	"kernel/telemetry/contract.ts",
 	"kernel/events.ts",
 	"node:crypto",
 ];
@@ -45,7 +44,6 @@ const DOMAINS = [
 	["endpoints"],
 	["management"],
 	["workers"],
-	["tracing"],
 	["jobs", "webhooks", "metrics"],
 	["releases"],
 	["scaling"],
@@ -72,6 +70,7 @@ const MODULE = [
 	"kernel/module.ts",
 	"kernel/events.ts",
 	"kernel/event-table.ts",
+	"kernel/version.ts",
 	"kernel/lib/",
 	"kernel/core/",
 	"kernel/api/definition/",
@@ -79,6 +78,7 @@ const MODULE = [
 	"kernel/system/loop.ts",
 	"type kernel/engine/",
 	"kernel/engine/access/keys.ts",
+	"kernel/engine/context.ts",
 	"kernel/store/contract/",
 	"kernel/webhooks/contract.ts",
 	"kernel/http/exchange/",
@@ -89,7 +89,10 @@ const MODULE = [
 ];
 
 /** Rows of a module: what it uses, packages in the files that load them, and its commands. */
-function moduleRows(name: string, packages: Readonly<Record<string, string>> = {}): Record<string, readonly string[]> {
+function moduleRows(
+	name: string,
+	packages: Readonly<Record<string, readonly string[]>> = {},
+): Record<string, readonly string[]> {
 	const own = [...MODULE, `modules/${name}/`];
 	return {
 		[`modules/${name}/`]: own,
@@ -101,7 +104,7 @@ function moduleRows(name: string, packages: Readonly<Record<string, string>> = {
 			"kernel/core/",
 		],
 		...Object.fromEntries(
-			Object.entries(packages).map(([file, name_]) => [`modules/${name}/${file}`, [...own, name_]]),
+			Object.entries(packages).map(([file, names]) => [`modules/${name}/${file}`, [...own, ...names]]),
 		),
 	};
 }
@@ -149,16 +152,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/system/clock.ts",
 		"kernel/system/file-calls.ts",
 		"node",
-	],
-	"kernel/telemetry/": ["kernel/telemetry/", "kernel/core/tracing/", "kernel/lib/", "kernel/system/clock.ts"],
-	"kernel/telemetry/error-report.ts": ["kernel/system/clock.ts", "@opentelemetry/api"],
-	"kernel/telemetry/trace-exporter.ts": [
-		"kernel/telemetry/",
-		"kernel/core/tracing/",
-		"@opentelemetry/api",
-		"@opentelemetry/exporter-trace-otlp-proto",
-		"@opentelemetry/resources",
-		"@opentelemetry/sdk-trace",
 	],
 	...engineRows(),
 	// Types of TypeBox only: nothing of it is loaded.
@@ -226,7 +219,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/engine/",
 		"kernel/http/server/server.ts",
 		"kernel/launchers/",
-		"kernel/telemetry/",
 		"kernel/webhooks/",
 		"kernel/secrets/",
 		"kernel/stores.ts",
@@ -256,7 +248,16 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node",
 		"yaml",
 	],
-	...moduleRows("alerts", { "mail.ts": "nodemailer" }),
+	...moduleRows("alerts", { "mail.ts": ["nodemailer"] }),
+	...moduleRows("telemetry", {
+		"error-report.ts": ["@opentelemetry/api"],
+		"trace-exporter.ts": [
+			"@opentelemetry/api",
+			"@opentelemetry/exporter-trace-otlp-proto",
+			"@opentelemetry/resources",
+			"@opentelemetry/sdk-trace",
+		],
+	}),
 	...launcherRows("docker"),
 	...launcherRows("kubernetes", ["undici", "yaml"]),
 	...launcherRows("slurm"),

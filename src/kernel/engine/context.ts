@@ -1,6 +1,7 @@
 import type { BudgetMeters } from "../core/budgets.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EpochMs } from "../lib/time.ts";
+import type { TraceHooks } from "../core/trace-hooks.ts";
 import type { EventBus } from "../events.ts";
 import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
@@ -26,6 +27,12 @@ export interface EngineContext {
 	space: FreeSpace;
 	stored: StoredBytes;
 	background: BackgroundTasks;
+	hooks: Hooks;
+}
+
+/** What modules do at fixed points of the kernel. A member is absent while no open module has it. */
+export interface Hooks {
+	traces?: TraceHooks;
 }
 
 /** Reports errors of repeated work, except those of an unavailable store, which `store.away` reports. */

@@ -28,8 +28,6 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import type { Tracer } from "../telemetry/contract.ts";
-import { createTraces } from "./tracing/traces.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
 import { Workers } from "./workers/workers.ts";
@@ -52,7 +50,6 @@ export interface EngineOptions {
 	webhookFault: (url: string) => string | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
-	tracer?: Tracer | undefined;
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -103,6 +100,7 @@ export function createEngine(o: EngineOptions) {
 		space: availability.space,
 		stored,
 		background: backgroundTasks((where, error) => events.emit("fault", { where, error })),
+		hooks: {},
 	};
 	const run = hex(random(8));
 	const address = Promise.withResolvers<ServiceAddresses>();
@@ -145,7 +143,6 @@ export function createEngine(o: EngineOptions) {
 		// Each server may have other GPUs.
 		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
-	const traces = createTraces({ ...context, tracer: o.tracer, registry: workers.registry });
 	const metrics = createMetrics({
 		...context,
 		run,
@@ -154,13 +151,12 @@ export function createEngine(o: EngineOptions) {
 		views: workers.allViews,
 		registry: workers.registry,
 		held: workers.gpus.held,
-		onStart: traces.started,
 	});
 	const quotas = gpuQuotas({
 		...context,
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas, traces });
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
 	const canaries = createCanaries({
 		...context,
 		endpoints,
@@ -170,7 +166,7 @@ export function createEngine(o: EngineOptions) {
 	});
 	const releases = createReleases({ endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
-	const webhooks = createWebhooks({ ...context, cluster, endpoints, traces, send: o.sendWebhook });
+	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
 	const storeState: StoreState = {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
@@ -192,7 +188,7 @@ export function createEngine(o: EngineOptions) {
 	return {
 		...domains,
 		...lifecycle,
-		traces,
+		hooks: context.hooks,
 		releases,
 		managed,
 		backups: availability.backups,
@@ -204,8 +200,10 @@ export function createEngine(o: EngineOptions) {
 			...storeState,
 			cluster,
 			endpoints,
+			workers,
 			metrics,
 			webhooks,
+			instance: o.serviceId ?? run,
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},

@@ -1,5 +1,5 @@
 /** The engine's interface for sending a webhook. */
-import type { TraceContext } from "../core/tracing/trace-context.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 
 export interface WebhookTry {

@@ -4,7 +4,7 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { createHmac } from "node:crypto";
 import type { Clock } from "../system/clock.ts";
-import { traceparentOf } from "../core/tracing/trace-context.ts";
+import { traceparentOf } from "../core/trace-context.ts";
 import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";

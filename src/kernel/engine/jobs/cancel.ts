@@ -13,7 +13,7 @@ export async function cancel(d: JobDeps, q: JobName): Promise<JobState> {
 		if (job.startedAt !== undefined && job.worker !== undefined)
 			d.workers.stopSignals.request({ ...q, worker: job.worker });
 		d.events.emit("job.settled", { ...q, state: job.state, release: job.release });
-		d.traces.ended(job);
+		d.hooks.traces?.ended(job);
 		d.waiters.jobEnded({ job });
 		return job.state;
 	}

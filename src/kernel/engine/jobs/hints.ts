@@ -33,7 +33,6 @@ export function onSettled(
 ): void {
 	const { endpoint, id, state, release, elsewhere } = q;
 	d.events.emit("job.settled", { endpoint, id, state, release, ...(elsewhere && { elsewhere }) });
-	if (!elsewhere && d.traces.tracer) d.background.run(`tracing job ${id}`, d.traces.settled({ endpoint, id, state }));
 	d.waiters.notify(id);
 	if (d.waiters.isAwaited(id)) d.background.run("notifying callers", notifyCompletion(d, { endpoint, id }));
 }

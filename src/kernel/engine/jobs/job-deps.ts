@@ -5,7 +5,6 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { GpuQuotas } from "../limits/gpu-quotas.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Dispatch } from "./dispatch/dispatch.ts";
-import type { Traces } from "../tracing/traces.ts";
 import type { CompletionWaiters } from "./wait.ts";
 
 export interface JobDeps extends EngineContext {
@@ -14,7 +13,6 @@ export interface JobDeps extends EngineContext {
 	endpoints: Pick<Endpoints, "get" | "has" | "entry" | "releaseOf">;
 	workers: Pick<Workers, "registry" | "launcher" | "stopSignals" | "allViews" | "ended">;
 	gpuQuotas: GpuQuotas;
-	traces: Traces;
 	dispatch: Dispatch;
 	waiters: CompletionWaiters;
 }

@@ -25,7 +25,6 @@ export function createMetrics(
 		views: WorkerViews;
 		registry: WorkerRegistry;
 		held: () => HeldGpu[];
-		onStart: Parameters<typeof workerStarts>[0]["onStart"];
 	},
 ) {
 	const snapshots = () => endpointSnapshots(d);

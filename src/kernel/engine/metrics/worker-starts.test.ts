@@ -1,6 +1,5 @@
 /** Phases and outcomes of starts of workers, from events and the registry (D40). */
 import { expect, it } from "vitest";
-import type { WorkerStart } from "../../core/tracing/start-spans.ts";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { eventBus, type Events } from "../../events.ts";
 import { sizeOfHistogram } from "../../lib/histogram.ts";
@@ -12,8 +11,9 @@ function bed() {
 	const events = eventBus();
 	const registry = workerRegistry(events);
 	const began = clock.now();
-	const over: WorkerStart[] = [];
-	const starts = workerStarts({ events, now: clock.now, registry, onStart: (start) => over.push(start) });
+	const over: Events["worker.timed"][] = [];
+	const starts = workerStarts({ events, now: clock.now, registry });
+	events.on("worker.timed", (start) => over.push(start));
 	const meet = (id = "w"): Worker =>
 		registry.meet({ id, endpoint: "e", launcher: "process", ready: false, now: clock.now() });
 	const names = (id = "w"): { endpoint: string; worker: string } => ({ endpoint: "e", worker: id });

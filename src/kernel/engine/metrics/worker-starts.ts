@@ -1,5 +1,4 @@
 /** How starts of workers by this server went: times of their phases, outcomes, and how workers ended (D40). */
-import type { WorkerStart } from "../../core/tracing/start-spans.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { EventBus } from "../../events.ts";
 import type { Worker, WorkerRegistry } from "../workers/worker-registry.ts";
@@ -19,13 +18,10 @@ export function workerStarts({
 	events,
 	now,
 	registry,
-	onStart,
 }: {
 	events: EventBus;
 	now: () => EpochMs;
 	registry: WorkerRegistry;
-	/** A start is over, or a wake. */
-	onStart: (start: WorkerStart) => void;
 }) {
 	const starts = new WeakMap<Worker, Start>();
 	const outcomes = counts(events);
@@ -47,7 +43,12 @@ export function workerStarts({
 	}
 
 	/** Returns times of its phases, ms. */
-	function over(worker: Worker, start: Start, outcome: WorkerStart["outcome"], fault?: string): [string, number][] {
+	function over(
+		worker: Worker,
+		start: Start,
+		outcome: (typeof START_OUTCOMES)[number],
+		fault?: string,
+	): [string, number][] {
 		starts.delete(worker);
 		const { endpoint, createdAt, startingSince, readyAt: endedAt = now() } = worker;
 		outcomes.add(1, endpoint, outcome);
@@ -64,7 +65,8 @@ export function workerStarts({
 			...(outcome === "ready" || placedAt < endedAt ? [["load", placedAt, Math.max(placedAt, calledAt)] as const] : []),
 			...(warmingAt === undefined ? [] : [["warm_up", warmingAt, endedAt] as const]),
 		] as const;
-		onStart({ endpoint, worker: worker.id, outcome, fault, phases: [["start", createdAt, endedAt], ...parts] });
+		const whole = ["start", createdAt, endedAt] as const;
+		events.emit("worker.timed", { endpoint, worker: worker.id, outcome, fault, phases: [whole, ...parts] });
 		return parts.map(([name, from, until]) => [name, until - from]);
 	}
 
@@ -103,7 +105,7 @@ export function workerStarts({
 	});
 	events.on("worker.woken", ({ endpoint, worker, ms }) => {
 		wakes.add(ms, endpoint);
-		onStart({ endpoint, worker, outcome: "ready", phases: [["wake", now() - ms, now()]] });
+		events.emit("worker.timed", { endpoint, worker, outcome: "ready", phases: [["wake", now() - ms, now()]] });
 	});
 	events.on("worker.exited", ({ endpoint, worker: id, code, reason }) => {
 		const worker = registry.get({ endpoint, id });

@@ -1,19 +1,18 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
 import { afterTry, sentBody, waitsOf } from "../../core/webhooks/delivery.ts";
+import { clientTrace } from "../../core/trace-context.ts";
 import { PAUSE_AFTER, receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
 import type { SendWebhook, WebhookAnswer } from "../../webhooks/contract.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Traces } from "../tracing/traces.ts";
 import type { LastAttempt } from "./delivery-queue.ts";
 
 export interface WebhooksContext extends EngineContext {
 	endpoints: Endpoints;
 	/** One server sends for all, within the limits of each receiver. */
 	cluster: Cluster;
-	traces: Traces;
 	send: SendWebhook;
 }
 
@@ -69,8 +68,9 @@ async function answerTo(
 	if (stored === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
 	const input = inputBytes > 0 ? await d.store.webhooks.input({ id }) : undefined;
 	const body = sentBody(stored, { url, input });
-	const { context, end } = d.traces.ofDelivery({ id: job, endpoint, trace }, { delivery: id, url });
+	const traced = d.hooks.traces?.delivery({ job: { id: job, endpoint, trace }, delivery: id, url });
+	const context = traced ? traced.context : clientTrace({ trace });
 	const answer = await d.send({ id, url, body, secrets, requestId, trace: context, signal });
-	end(answer);
+	traced?.end(answer);
 	return { ...answer, sent: answer.final !== true };
 }

@@ -68,7 +68,7 @@ async function sample(send: SendWebhook) {
 				webhookSettings: () => ENDPOINT_DEFAULTS.webhooks,
 			},
 			send,
-			traces: { ofDelivery: () => ({ context: undefined, end: () => {} }) },
+			hooks: {},
 			cluster: { leads: () => true },
 		}),
 	);

@@ -7,7 +7,6 @@ import type { EpochMs } from "../../lib/time.ts";
 import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
 import type { HiddenValues } from "../../core/workers/hidden-values.ts";
 import type { GpuUse } from "../../core/workers/gpus.ts";
-import type { Began } from "../../core/tracing/job-spans.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
 import type { SharedId } from "../../core/workers/shared-id.ts";
 import type { EventBus } from "../../events.ts";
@@ -61,8 +60,6 @@ export interface Worker {
 	pinged: boolean;
 	/** It has never pinged, and the lease of a job of it has ended. */
 	pingless?: boolean;
-	/** Its last start or wake, if it is traced. */
-	began?: Began;
 	/** Until it asks for a job again. */
 	unhealthy: boolean;
 	/** It gets no more jobs (D28). */

@@ -5,7 +5,7 @@ import type { Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
 import type { Worker } from "../../engine/workers/worker-registry.ts";
 import type { Bundle, Site } from "../docs/bundle.ts";
-import type { RequestTrace } from "../server/request-trace.ts";
+import type { RequestTrace } from "../../core/trace-hooks.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
 import type { RecentLines } from "../../system/recent-lines.ts";

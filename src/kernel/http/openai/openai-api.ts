@@ -7,7 +7,7 @@ import { RESULT_LIMIT } from "../../core/jobs/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
 import { usageIn } from "../../core/openai/openai-usage.ts";
-import { traceText } from "../../core/tracing/trace-context.ts";
+import { traceText } from "../../core/trace-context.ts";
 import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
 import { admitOutput, answer } from "../exchange/answer.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
@@ -136,7 +136,7 @@ const GEN_AI_OPERATIONS: Readonly<Record<string, string>> = {
 /** `gen_ai.*` of the request's span, if it is recorded. */
 function describeModel({ trace }: Call, route: string, model: string): void {
 	const operation = GEN_AI_OPERATIONS[route.replace(/^\/v1\//, "")];
-	if (!trace?.span) return;
-	trace.span.attributes["gen_ai.request.model"] = model.slice(0, 256);
-	if (operation) trace.span.attributes["gen_ai.operation.name"] = operation;
+	if (!trace?.attributes) return;
+	trace.attributes["gen_ai.request.model"] = model.slice(0, 256);
+	if (operation) trace.attributes["gen_ai.operation.name"] = operation;
 }

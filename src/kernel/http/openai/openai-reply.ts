@@ -26,6 +26,6 @@ export function countTokens({ engine, trace }: Call, endpoint: string, usage: To
 		const tokens = usage?.[kind];
 		if (tokens === undefined) continue;
 		engine.metrics.tokens.add(tokens, endpoint, kind);
-		if (trace?.span) trace.span.attributes[`gen_ai.usage.${kind}_tokens`] = tokens;
+		if (trace?.attributes) trace.attributes[`gen_ai.usage.${kind}_tokens`] = tokens;
 	}
 }

@@ -21,7 +21,7 @@ import { memoryShares } from "../memory/shares.ts";
 import { traffic } from "../metrics/traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
-import { beginTrace, endTrace } from "./request-trace.ts";
+import { requestTrace } from "./request-trace.ts";
 import { type Response, requestIdIn } from "../exchange/response.ts";
 import type { BoundRoute, Route } from "./route.ts";
 import { finderOf, routesOf } from "./routes.ts";
@@ -126,7 +126,7 @@ export class Requests {
 			engine: this.#o.engine,
 			service: this.#service,
 			identity: {},
-			trace: route && beginTrace(req, route, this.#o.engine.traces),
+			trace: route && requestTrace(req, route, this.#o.engine.hooks.traces),
 			holds: { bytes: 0 },
 			maxBody: route?.maxBody ?? 0,
 			queryText,
@@ -154,9 +154,9 @@ export class Requests {
 	};
 
 	#close(call: Call, route: Route | undefined): void {
-		const { res, connection, caller, holds, trace, engine, identity } = call;
+		const { res, connection, caller, holds, trace, identity } = call;
 		// Anyone can send requests without a key, and a traceparent with them.
-		if (trace && identity.principal) endTrace(trace, res, engine.traces);
+		if (trace?.end && identity.principal) trace.end({ status: res.statusCode, requestId: res.loggedRequestId });
 		if (route) this.#service.traffic.ended(route.name);
 		if (route?.poll) this.#polls.delete(call);
 		connection.waiting -= 1;

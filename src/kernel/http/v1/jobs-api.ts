@@ -22,6 +22,7 @@ import type { Sendable } from "../../api/definition/schema.ts";
 import { readBulkRequest } from "../../core/jobs/bulk-request.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import type { Job } from "../../core/jobs/job.ts";
+import { clientTrace } from "../../core/trace-context.ts";
 import { PREVIEW_CHARACTERS } from "../../core/jobs/job-search.ts";
 import { cut, type JsonText, sizeOf, stringOf } from "../../lib/json/json-text.ts";
 import { jobView, outputSize } from "../../core/jobs/job-view.ts";
@@ -162,7 +163,8 @@ async function bulk(call: Call<"endpoint">, on: "cancel" | "retry"): Promise<Ans
 /** `full`: without redaction of the webhook URL. */
 function detailPart(call: Call<"endpoint">, { job, attempts, reason, chunks }: JobDetails, full: boolean): DetailPart {
 	const { engine, service } = call;
-	const traceId = engine.traces.idOf(job);
+	const { traces } = engine.hooks;
+	const traceId = traces ? traces.idOf(job) : clientTrace(job)?.traceId;
 	const { operation, lowPriority, requestId, queuedAt, ttlMs, executionTimeoutMs, webhook, s3Config } = job;
 	return {
 		...summaryPart(engine, job),

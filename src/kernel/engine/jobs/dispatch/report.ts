@@ -62,7 +62,7 @@ export async function report(
 		if (moved.late) d.events.emit("job.late", { endpoint, id, worker: worker.id });
 		const ranMs = executionTime(job, job.endedAt!);
 		d.events.emit("job.settled", { endpoint, id, state: job.state, ranMs, worker: worker.id, release: job.release });
-		d.traces.ended(job);
+		d.hooks.traces?.ended(job);
 		const readers = d.waiters.jobEnded({ job, output, error });
 		if (output !== undefined) share(output, readers);
 	} else {

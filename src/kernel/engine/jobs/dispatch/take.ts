@@ -1,7 +1,7 @@
 /** A worker asks for jobs (protocol B.2, B.3). */
 import { ApiError } from "../../../core/errors.ts";
 import type { Job } from "../../../core/jobs/job.ts";
-import type { TraceContext } from "../../../core/tracing/trace-context.ts";
+import { clientTrace, type TraceContext } from "../../../core/trace-context.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
 import type { Encryption } from "../../../secrets/encryption.ts";
@@ -72,7 +72,7 @@ export async function take(
 			const claimed = await d.dispatch.take({ worker, limit: q.limit, ended });
 			const { jobs, unreadable } = readClaimed(claimed, {
 				encryption: d.access.encryption,
-				traceOf: d.traces.ofAttempt,
+				traceOf: d.hooks.traces?.attempt ?? clientTrace,
 				hasRequestIds: d.endpoints.has(worker.endpoint) && d.endpoints.get(worker.endpoint).passRequestId,
 			});
 			for (const { id, error, damage } of unreadable) {

@@ -3,12 +3,12 @@
  * restart makes the same ones. Their ids follow from the job's id, so that workers and receivers of webhooks get those
  * of their parents before they are recorded.
  */
-import type { EpochMs, WallMs } from "../../lib/time.ts";
-import type { Attempt, Job } from "../jobs/job.ts";
-import { isFinal } from "../jobs/job-states.ts";
-import { type AttemptDetails, attemptsOf } from "../jobs/timeline.ts";
+import type { EpochMs, WallMs } from "../../kernel/lib/time.ts";
+import type { Attempt, Job } from "../../kernel/core/jobs/job.ts";
+import { isFinal } from "../../kernel/core/jobs/job-states.ts";
+import { type AttemptDetails, attemptsOf } from "../../kernel/core/jobs/timeline.ts";
 import type { Span, SpanLink } from "./span.ts";
-import { storedTrace, type TraceContext } from "./trace-context.ts";
+import { storedTrace, type TraceContext } from "../../kernel/core/trace-context.ts";
 
 /** Ids of jobs end with a UUID (D6). */
 const UUID_LENGTH = 36;

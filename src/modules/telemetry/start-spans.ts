@@ -1,22 +1,11 @@
 /** The spans of a worker's start, made when it is over, or of its wake: a trace of their own (D52). */
-import type { EpochMs, WallMs } from "../../lib/time.ts";
+import type { EpochMs, WallMs } from "../../kernel/lib/time.ts";
+import type { Events } from "../../kernel/events.ts";
 import type { Span, SpanLink } from "./span.ts";
-
-type Phase = readonly [name: string, from: EpochMs, until: EpochMs];
-
-export interface WorkerStart {
-	endpoint: string;
-	worker: string;
-	outcome: "ready" | "failed" | "stopped";
-	/** Why it failed: the code of an exit. */
-	fault?: string | undefined;
-	/** `start` or `wake` as a whole, then its parts, as far as it came. */
-	phases: readonly [Phase, ...Phase[]];
-}
 
 /** The first one has the id `spanId`, and the others are below it. */
 export function startSpans(
-	{ endpoint, worker, outcome, fault = "exited", phases }: WorkerStart,
+	{ endpoint, worker, outcome, fault = "exited", phases }: Events["worker.timed"],
 	{ traceId, spanId, ...q }: SpanLink & { newSpanId: () => string; wall: (at: EpochMs) => WallMs },
 ): Span[] {
 	const attributes = {

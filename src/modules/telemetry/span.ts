@@ -1,5 +1,5 @@
 /** A span as the service records it; times are ms since the epoch by the time of day. */
-import type { WallMs } from "../../lib/time.ts";
+import type { WallMs } from "../../kernel/lib/time.ts";
 
 export interface SpanLink {
 	traceId: string;

@@ -38,3 +38,8 @@ export function storedTrace(text: string): TraceContext | undefined {
 	const space = text.indexOf(" ");
 	return space < 0 ? readTraceparent(text) : readTraceparent(text.slice(0, space), text.slice(space + 1));
 }
+
+/** What the client of the job sent. */
+export function clientTrace({ trace }: { trace?: string | undefined }): TraceContext | undefined {
+	return trace === undefined ? undefined : storedTrace(trace);
+}

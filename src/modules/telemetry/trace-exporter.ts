@@ -18,8 +18,8 @@ import {
 	TraceIdRatioBasedSampler,
 	TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { Span } from "../core/tracing/span.ts";
-import type { TraceContext } from "../core/tracing/trace-context.ts";
+import type { Span } from "./span.ts";
+import type { TraceContext } from "../../kernel/core/trace-context.ts";
 import type { Tracer } from "./contract.ts";
 import type { TraceSettings } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 /** The standard OTEL_* variables for traces. The exporter reads its own (OTEL_EXPORTER_OTLP_*). */
-import type { Env } from "../lib/env.ts";
+import type { Env } from "../../kernel/lib/env.ts";
 
 export interface TraceSettings {
 	sampler: (typeof SAMPLERS)[number];

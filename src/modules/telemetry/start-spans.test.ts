@@ -1,6 +1,7 @@
 /** Spans of a worker's start: phases, parents, where it failed. */
 import { expect, it } from "vitest";
-import { startSpans, type WorkerStart } from "./start-spans.ts";
+import type { Events } from "../../kernel/events.ts";
+import { startSpans } from "./start-spans.ts";
 
 const phases = [
 	["start", 10, 90],
@@ -8,7 +9,7 @@ const phases = [
 	["load", 50, 90],
 ] as const;
 
-function tree(start: Pick<WorkerStart, "outcome" | "fault">): string[] {
+function tree(start: Pick<Events["worker.timed"], "outcome" | "fault">): string[] {
 	let number = 0;
 	const spans = startSpans(
 		{ endpoint: "ep", worker: "ep-1", phases, ...start },

@@ -1,6 +1,6 @@
 /** Errors of the SDK in the log, the first one of each minute: each export fails while a collector does not answer. */
 import { diag, type DiagLogger, DiagLogLevel } from "@opentelemetry/api";
-import type { Clock } from "../system/clock.ts";
+import type { Clock } from "../../kernel/system/clock.ts";
 
 /** Time between two reports, ms. */
 const REPORT_MS = 60_000;

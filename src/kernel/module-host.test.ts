@@ -1,0 +1,54 @@
+/** What a start opens of modules, and what it leaves alone. */
+import { expect, it } from "vitest";
+import { given } from "../../test/support/given.ts";
+import type { Hooks } from "./engine/context.ts";
+import type { TraceHooks } from "./core/trace-hooks.ts";
+import type { Module } from "./module.ts";
+import { moduleHost, variableSettings } from "./module-host.ts";
+
+function recorded(name: string, traces?: TraceHooks) {
+	const calls: string[] = [];
+	const module: Module = {
+		name,
+		fromVariables: {
+			prefix: "TRACE_",
+			async read(env) {
+				calls.push("read");
+				return env["TRACE_URL"];
+			},
+		},
+		async open(_, settings) {
+			calls.push(`open ${settings}`);
+			return { ...(traces && { hooks: { traces } }), close: async () => void calls.push("close") };
+		},
+	};
+	return { calls, module };
+}
+
+async function start(modules: readonly Module[], env: Record<string, string>): Promise<Hooks> {
+	const hooks: Hooks = {};
+	const host = moduleHost(modules, await variableSettings(modules, env));
+	await host.openConfigured(given({ hooks }));
+	await host.close();
+	return hooks;
+}
+
+it("D52: without its variables a module is neither read nor opened, and the kernel has no hook", async () => {
+	const { calls, module } = recorded("one", given({}));
+	expect(await start([module], { OTHER_URL: "x" })).toEqual({});
+	expect(calls).toEqual([]);
+});
+
+it("D52: variables that turn it off open nothing", async () => {
+	const { calls, module } = recorded("one", given({}));
+	expect(await start([module], { TRACE_OFF: "1" })).toEqual({});
+	expect(calls).toEqual(["read"]);
+});
+
+it("D52: with its variables a module is opened with what they say, asked at its hooks, and closed", async () => {
+	const traces = given<TraceHooks>({});
+	const { calls, module } = recorded("one", traces);
+	const hooks = await start([module], { TRACE_URL: "x" });
+	expect(hooks.traces).toBe(traces);
+	expect(calls).toEqual(["read", "open x", "close"]);
+});
