@@ -1,5 +1,5 @@
 /** Schemas of the API by their names in its document. */
-import { AUDIT_ENTRY } from "../../src/kernel/api/audit.ts";
+import { AUDIT_ENTRY } from "../../src/modules/audit/routes.ts";
 import { BACKUP_STATUS } from "../../src/kernel/api/backup.ts";
 import { PRINCIPAL } from "../../src/kernel/api/console.ts";
 import { ENDPOINT } from "../../src/kernel/api/endpoints.ts";

@@ -122,7 +122,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	try {
 		await engine.prepare(config.endpoints);
 		await engine.access.registries.load(config.registries);
-		const services = await host.openConfigured({
+		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
 			post: (q) => webhookSender({ ...sender, ...q }),
 		});
@@ -130,6 +130,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		server = await listen({
 			engine,
 			routes: host.routes,
+			answered,
 			clock,
 			events,
 			host: config.host,

@@ -28,7 +28,7 @@ function recorded(name: string, traces?: TraceHooks) {
 async function start(modules: readonly Module[], env: Record<string, string>): Promise<Hooks> {
 	const hooks: Hooks = {};
 	const host = moduleHost(modules, await variableSettings(modules, env));
-	await host.openConfigured(given({ hooks }));
+	await host.openAtStart(given({ hooks }));
 	await host.close();
 	return hooks;
 }

@@ -1,7 +1,7 @@
-/** Opens modules: those with settings at the start, others at the first call of one of their routes. */
+/** Opens modules: at the start those that have settings or ask for it, others at the first call of their routes. */
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
-import type { BoundRoute } from "./http/server/route.ts";
+import type { AnsweredOf, BoundRoute } from "./http/server/route.ts";
 import type { Kernel, Module, OpenModule } from "./module.ts";
 import type { Service } from "./system/loop.ts";
 
@@ -25,13 +25,16 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 
 	return {
 		routes: boundRoutes(modules, open),
-		/** Opens the modules that have settings. Their services are not started. */
-		async openConfigured(its: Kernel): Promise<Service[]> {
+		/** What runs from the start. Services are not started. */
+		async openAtStart(its: Kernel): Promise<{ services: Service[]; answered: AnsweredOf[] }> {
 			kernel.resolve(its);
-			const configured = modules.filter(({ name }) => settings[name] !== undefined);
-			const all = await Promise.all(configured.map(open));
+			const wanted = modules.filter(({ name, opens }) => opens === "start" || settings[name] !== undefined);
+			const all = await Promise.all(wanted.map(open));
 			for (const { hooks } of all) Object.assign(its.hooks, hooks);
-			return all.flatMap(({ services = [] }) => services);
+			return {
+				services: all.flatMap(({ services = [] }) => services),
+				answered: all.flatMap(({ answered = [] }) => answered),
+			};
 		},
 		async close(): Promise<void> {
 			const all = await Promise.allSettled(opened.values());

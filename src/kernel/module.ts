@@ -8,6 +8,7 @@ import type { ErrorTable } from "./core/error-table.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
 import type { EventTable } from "./events.ts";
+import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
 import type { Service } from "./system/loop.ts";
 import type { SendWebhook } from "./webhooks/contract.ts";
@@ -25,15 +26,19 @@ export interface Module<Settings = unknown> {
 	readonly routes?: readonly RouteDefinition[];
 	readonly errors?: ErrorTable;
 	readonly events?: EventTable;
-	/** Called once: at the start if there are settings, else at the first call of one of its routes. */
+	/** Opened at every start, because it has no settings but must see what happens. */
+	readonly opens?: "start";
+	/** Called once: at the start if there are settings or it says so, else at the first call of one of its routes. */
 	open(kernel: Kernel, settings: Settings | undefined): Promise<OpenModule>;
 }
 
 export interface OpenModule {
 	/** Keys are names of routes. */
 	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
-	/** Started in the order of the list of modules, stopped in reverse. Only of modules that have settings. */
+	/** Started in the order of the list of modules, stopped in reverse. Only of modules that are opened at the start. */
 	readonly services?: readonly Service[];
+	/** Sees answers of routes, the kernel's too. Only of modules that are opened at the start. */
+	readonly answered?: AnsweredOf;
 	/** Used if the module is opened at the start. */
 	readonly hooks?: Hooks;
 	/** Called when the service has stopped, while the store is still open. */

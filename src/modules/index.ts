@@ -1,6 +1,7 @@
 /** The modules, in the order in which their services start. A line removed here removes a capability. */
 import { alerts } from "./alerts/module.ts";
+import { audit } from "./audit/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { telemetry } from "./telemetry/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts, telemetry];
+export const MODULES: readonly ServiceModule[] = [alerts, audit, telemetry];

@@ -9,6 +9,7 @@ export const ROUTES = routesOf(
 	boundRoutes(MODULES, () => {
 		throw new Error("Only a service has handlers.");
 	}),
+	[],
 );
 
 export const findRoutes = finderOf(ROUTES);

@@ -79,6 +79,7 @@ const MODULE = [
 	"type kernel/engine/",
 	"kernel/engine/access/keys.ts",
 	"kernel/engine/context.ts",
+	"kernel/engine/invalid-cursor.ts",
 	"kernel/store/contract/",
 	"kernel/webhooks/contract.ts",
 	"kernel/http/exchange/",
@@ -261,6 +262,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	...launcherRows("docker"),
 	...launcherRows("kubernetes", ["undici", "yaml"]),
 	...launcherRows("slurm"),
+	...moduleRows("audit"),
 	"modules/index.ts": ["modules/"],
 	"modules/launchers.ts": [
 		"type kernel/launchers/definition.ts",

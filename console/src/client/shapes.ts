@@ -10,7 +10,7 @@ export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";
 export type { ConsoleSession } from "../../../src/kernel/api/sessions.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/kernel/api/metrics.ts";
 export type { Server } from "../../../src/kernel/api/service.ts";
-export type { AuditEntry } from "../../../src/kernel/api/audit.ts";
+export type { AuditEntry } from "../../../src/modules/audit/routes.ts";
 export type { Alert, Alerts } from "../../../src/modules/alerts/routes.ts";
 export type { Delivery, DeliveryDetail } from "../../../src/kernel/api/webhooks.ts";
 export type {

@@ -3,7 +3,6 @@ import { MODULES } from "../../modules/index.ts";
 import type { CommandHeading } from "../../modules/module.ts";
 import { apply, diff } from "./apply/apply.ts";
 import { exportCommand } from "./apply/export.ts";
-import { audit } from "./audit.ts";
 import { backup } from "../backup/backup.ts";
 import { restore } from "../backup/restore.ts";
 import { verify } from "../backup/verify.ts";
@@ -48,7 +47,7 @@ const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 		hosts,
 		webhooks,
 	],
-	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, audit, context],
+	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

@@ -60,7 +60,7 @@ export const SIGN_IN = route("signIn", "POST /console/session", "anyone", {
 	},
 	errors: ["unauthorized", "console_link_over", "too_many_failures", "store_unavailable"],
 	signIn: true,
-	audited: true,
+	session: true,
 });
 
 export const GET_SESSION = route("getSession", "GET /console/session", "read", {
@@ -73,7 +73,7 @@ export const SIGN_OUT = route("signOut", "DELETE /console/session", "anyone", {
 	answer: emptyAnswer("Signed out."),
 	body: NO_BODY,
 	errors: ["unauthorized", "store_unavailable"],
-	audited: true,
+	session: true,
 });
 
 export const CONSOLE_ROUTES = [

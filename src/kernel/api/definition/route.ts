@@ -79,9 +79,9 @@ export interface RouteDefinition {
 	readonly poll?: true;
 	/** A key is in the body: refusals are delayed (D31). */
 	readonly signIn?: true;
-	/** In the audit log besides changes by administrators (D42). */
-	readonly audited?: true;
-	/** The answer has values of variables: in the audit log, though it is a read (D42). */
+	/** Begins or ends a session of the console (D31). */
+	readonly session?: true;
+	/** The answer has values of variables. */
 	readonly showsValues?: true;
 	/** If not ours: OpenAI's (D32), or RFC 9457 for management operations (D49). */
 	readonly errorForm?: ErrorForm;

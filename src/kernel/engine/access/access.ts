@@ -1,5 +1,4 @@
 import type { EngineContext } from "../context.ts";
-import { auditLog } from "./audit.ts";
 import { consoleLinks } from "./console-links.ts";
 import { encryption, type KeyRing } from "../../secrets/encryption.ts";
 import { failures } from "./failures.ts";
@@ -33,7 +32,6 @@ export function createAccess(
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
-		audit: auditLog(d),
 		/** Registry logins (D45). */
 		registries: registries(d),
 		encryption: d.encryption,

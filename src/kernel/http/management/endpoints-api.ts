@@ -1,12 +1,11 @@
 /** `/v2/serverless`: endpoints for clients of RunPod's management API (D49). */
-import { CREATE_MANAGED, GET_MANAGED, LIST_MANAGED, UPDATE_MANAGED } from "../../api/management/endpoints.ts";
+import { CREATE_MANAGED, type GET_MANAGED, type LIST_MANAGED, UPDATE_MANAGED } from "../../api/management/endpoints.ts";
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { unprocessable } from "../../core/errors.ts";
 import { contentOf } from "../../core/management/endpoint-content.ts";
 import { isReserved } from "../../core/management/reserved-ids.ts";
 import type { EndpointEntry } from "../../engine/endpoints/endpoint-registry.ts";
 import type { ManagedRequest } from "../../engine/management/endpoints.ts";
-import { auditShown } from "../gates/audit.ts";
 import { principalOf } from "../gates/auth.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
@@ -15,14 +14,12 @@ import { paged, readManaged } from "./exchange.ts";
 
 type Managed = AnswerOf<typeof GET_MANAGED>;
 
-export async function list(call: Call): Promise<AnswerOf<typeof LIST_MANAGED>> {
+export function list(call: Call): AnswerOf<typeof LIST_MANAGED> {
 	const { items, pagination } = paged(call, {
 		items: call.engine.endpoints.all(),
 		keyOf: ({ endpoint: { id }, createdAt }) => ({ createdAt, id }),
 	});
-	const endpoints = items.map((entry) => managedView(call, entry));
-	await auditShown(call, LIST_MANAGED, endpoints);
-	return { endpoints, pagination };
+	return { endpoints: items.map((entry) => managedView(call, entry)), pagination };
 }
 
 export async function create(call: Call): Promise<Managed> {
@@ -32,10 +29,8 @@ export async function create(call: Call): Promise<Managed> {
 	return managedView(call, await call.engine.managed.create(request as ManagedRequest, principalOf(call).keyId));
 }
 
-export async function get(call: Call<"endpoint">): Promise<Managed> {
-	const shown = managedView(call, call.engine.endpoints.entry(call.params.endpoint));
-	await auditShown(call, GET_MANAGED, [shown]);
-	return shown;
+export function get(call: Call<"endpoint">): Managed {
+	return managedView(call, call.engine.endpoints.entry(call.params.endpoint));
 }
 
 export async function update(call: Call<"endpoint">): Promise<Managed> {

@@ -4,7 +4,7 @@ import { LOGINS } from "../../api/management/registries.ts";
 import { CHANGE_SECRET, NAME_FILTER, type Secret, SECRETS } from "../../api/management/secrets.ts";
 import {
 	CHANGE_TEMPLATE,
-	LIST_PUBLIC_TEMPLATES,
+	type LIST_PUBLIC_TEMPLATES,
 	SOURCE,
 	type TemplateJson,
 	TEMPLATES,
@@ -20,7 +20,6 @@ import type { Template } from "../../engine/management/templates.ts";
 import type { Volume } from "../../engine/management/volumes.ts";
 import { type Call, query } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
-import { auditShown } from "../gates/audit.ts";
 import { holding } from "../memory/call-memory.ts";
 import { checkedParam, pageAsked, paged, readChange, readManaged } from "./exchange.ts";
 
@@ -119,17 +118,9 @@ export const templates = {
 	...handlers({
 		id: "template",
 		created: TEMPLATES.create.body.schema,
-		of: (call) => {
-			const { templates: stored } = call.engine.resources;
-			return {
-				create: (body: TemplateRequest) => stored.create(newTemplate(body)),
-				async get(id) {
-					const found = await stored.get(id);
-					await auditShown(call, TEMPLATES.get, [found]);
-					return found;
-				},
-				remove: stored.remove,
-			};
+		of: ({ engine }) => {
+			const { templates: stored } = engine.resources;
+			return { ...stored, create: (body: TemplateRequest) => stored.create(newTemplate(body)) };
 		},
 		json: templateJson,
 	}),
@@ -137,7 +128,6 @@ export const templates = {
 		const { after, limit } = pageAsked(call);
 		const found = await call.engine.resources.templates.page({ after, limit: limit + 1, hold: holding(call) });
 		const { items, pagination } = paged(call, { items: found, keyOf: (each) => each });
-		await auditShown(call, TEMPLATES.list, items);
 		return { templates: items.map(templateJson), pagination };
 	},
 	async change(call: Call<"template">): Promise<AnswerOf<typeof CHANGE_TEMPLATE>> {
@@ -149,7 +139,6 @@ export const templates = {
 		const isHere = checkedParam(call, SOURCE) === "official";
 		const q = { limit: MOST_PUBLIC, hold: holding(call) };
 		const found = isHere ? await call.engine.resources.templates.published(q) : [];
-		await auditShown(call, LIST_PUBLIC_TEMPLATES, found);
 		return { templates: found.map(templateJson), pagination: LAST_PAGE };
 	},
 };

@@ -14,7 +14,6 @@ import { bundle, type Site } from "../docs/bundle.ts";
 import { type Call, paramOf, type Service } from "../exchange/call.ts";
 import { type AccessLog, accessLog } from "./access-log.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
-import { audit } from "../gates/audit.ts";
 import { inTurn } from "../gates/management.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
@@ -23,7 +22,7 @@ import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { requestTrace } from "./request-trace.ts";
 import { type Response, requestIdIn } from "../exchange/response.ts";
-import type { BoundRoute, Route } from "./route.ts";
+import type { AnsweredOf, BoundRoute, Outcome, Route } from "./route.ts";
 import { finderOf, routesOf } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
@@ -50,6 +49,7 @@ export interface RequestOptions {
 	engine: Engine;
 	/** Those of modules. */
 	routes: readonly BoundRoute[];
+	answered: readonly AnsweredOf[];
 	connections: Service["connections"];
 	clock: Clock;
 	events: EventBus;
@@ -77,7 +77,7 @@ export class Requests {
 	constructor(o: RequestOptions) {
 		const { engine, clock, publicUrl, siteFolders } = o;
 		this.#o = o;
-		this.#find = finderOf(routesOf(o.routes));
+		this.#find = finderOf(routesOf(o.routes, o.answered));
 		this.#newId = hexIds(o.random);
 		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
@@ -181,7 +181,7 @@ export class Requests {
 				error,
 			});
 		this.#service.traffic.refused(refusal.code);
-		if (route) await audit(call, route, { result: refusal.code });
+		if (route) await announce(call, route, { result: refusal.code });
 		const wait = route?.poll
 			? REFUSED_POLL_MS
 			: refusal.code === "too_many_failures" || (route?.signIn && refusal.code === "unauthorized")
@@ -205,10 +205,13 @@ async function serve(call: Call, route: Route): Promise<void> {
 		if (passed instanceof Promise && (await passed) === "answered") return;
 	}
 	const answer = route.paced ? await inTurn(call, route) : await route.handle(call);
-	const recorded = audit(call, route, { result: "ok", answer });
-	if (recorded) await recorded;
+	if (route.answered.length > 0) await announce(call, route, { result: "ok", answer });
 	if (route.status === 204) nothing(call.res);
 	else if (answer !== undefined) json(call.res, JSON.stringify(answer), [], route.status);
+}
+
+async function announce(call: Call, { answered }: Route, outcome: Outcome): Promise<void> {
+	for (const hook of answered) await hook(call, outcome);
 }
 
 async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefined): Promise<void> {

@@ -23,7 +23,20 @@ export interface BoundRoute extends RouteDefinition {
 	changes?: ((call: Call) => boolean) | undefined;
 }
 
+/** What became of a call: `ok` or the code of its error, and what its handler returned. */
+export interface Outcome {
+	result: string;
+	answer?: unknown;
+}
+
+/** Called when the answer of a call is known, which is sent afterwards. */
+export type Answered = (call: Call, outcome: Outcome) => Promise<void>;
+
+/** Asked once for each route; undefined if calls of this route do not matter. */
+export type AnsweredOf = (route: RouteDefinition) => Answered | undefined;
+
 export interface Route extends BoundRoute {
+	answered: readonly Answered[];
 	gates: readonly Gate[];
 	/** Its calls are charged to the key (D41). */
 	paced: boolean;

@@ -1,5 +1,4 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
-import { AUDIT_ROUTES } from "../../api/audit.ts";
 import { BACKUP_ROUTES } from "../../api/backup.ts";
 import { CONSOLE_ROUTES } from "../../api/console.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
@@ -32,7 +31,7 @@ import * as v1 from "../v1/handlers.ts";
 import { WORKER_HANDLERS } from "../worker/handlers.ts";
 import { type Match, matcher } from "./match.ts";
 import { answeredByScaler } from "./other-servers.ts";
-import { bind, type BoundRoute, type Gate, type Route } from "./route.ts";
+import { type AnsweredOf, bind, type BoundRoute, type Gate, type Route } from "./route.ts";
 import { DOCUMENTATION_HANDLERS, PROMETHEUS_HANDLERS, SERVICE_HANDLERS } from "./service-handlers.ts";
 
 const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, {
@@ -54,7 +53,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(REGISTRY_ROUTES, v1.REGISTRY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
-	...bind(AUDIT_ROUTES, v1.AUDIT_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
 	...bind(HOST_ROUTES, v1.HOST_HANDLERS),
 	...bind(BACKUP_ROUTES, v1.BACKUP_HANDLERS),
@@ -73,10 +71,11 @@ function gatesOf({ access, path, errorForm }: RouteDefinition): readonly Gate[] 
 }
 
 /** Those of the kernel, and of modules. */
-export function routesOf(modules: readonly BoundRoute[]): readonly Route[] {
+export function routesOf(modules: readonly BoundRoute[], answered: readonly AnsweredOf[]): readonly Route[] {
 	return [...KERNEL, ...modules].map((route) => ({
 		...route,
 		gates: gatesOf(route),
+		answered: answered.flatMap((of) => of(route) ?? []),
 		paced: route.access !== "anyone" && route.access !== "worker" && route.ownLimits !== true,
 	}));
 }

@@ -1,4 +1,3 @@
-import type { AUDIT_ROUTES } from "../../api/audit.ts";
 import type { BACKUP_ROUTES } from "../../api/backup.ts";
 import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import type { GPU_ROUTES } from "../../api/gpus.ts";
@@ -11,7 +10,6 @@ import type { RELEASE_ROUTES } from "../../api/releases.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
-import * as audit from "./audit-api.ts";
 import * as backup from "./backup-api.ts";
 import * as endpoints from "./endpoints-api.ts";
 import * as gpus from "./gpus-api.ts";
@@ -92,10 +90,6 @@ export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {
 	listSessions: sessions.list,
 	endSession: sessions.end,
 	endSessions: sessions.endAll,
-};
-
-export const AUDIT_HANDLERS: HandlersOf<typeof AUDIT_ROUTES> = {
-	listAudit: audit.list,
 };
 
 export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {

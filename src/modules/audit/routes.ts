@@ -1,7 +1,7 @@
 /** The audit log (D42). */
-import { CURSOR, LIMIT, text } from "./definition/params.ts";
-import { route } from "./definition/route.ts";
-import { COUNT, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "./definition/schema.ts";
+import { CURSOR, LIMIT, text } from "../../kernel/api/definition/params.ts";
+import { route } from "../../kernel/api/definition/route.ts";
+import { COUNT, MOMENT, object, pageOf, type Static, TEXT, TEXTS } from "../../kernel/api/definition/schema.ts";
 
 export const AUDIT_ENTRY = object(
 	{

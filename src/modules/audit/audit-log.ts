@@ -1,10 +1,10 @@
 /** The audit log of administrators' changes (D42). */
-import type { AuditEntry } from "../../store/contract/audit.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { EngineContext } from "../context.ts";
-import { invalidCursor } from "../invalid-cursor.ts";
-import { networkOf, type Peer } from "../../core/access/network.ts";
-import type { Principal } from "./keys.ts";
+import type { AuditEntry } from "../../kernel/store/contract/audit.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import { invalidCursor } from "../../kernel/engine/invalid-cursor.ts";
+import { networkOf, type Peer } from "../../kernel/core/access/network.ts";
+import type { Principal } from "../../kernel/engine/access/keys.ts";
 
 const EXPIRE_EVERY_MS = 3_600_000;
 
@@ -30,7 +30,11 @@ type Call = Pick<AuditEntry, "action" | "subject" | "result" | "requestId"> & {
 
 type Shown = Pick<Call, "action" | "requestId" | "principal" | "peer"> & { ids: readonly string[] };
 
-export function auditLog({ now, budgets, events, store: { audit } }: EngineContext) {
+type Needs = Pick<EngineContext, "now" | "budgets" | "events" | "store">;
+
+export type AuditLog = ReturnType<typeof auditLog>;
+
+export function auditLog({ now, budgets, events, store: { audit } }: Needs) {
 	let expiredAt = -Infinity;
 
 	async function expire(at: number): Promise<void> {

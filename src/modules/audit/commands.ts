@@ -1,9 +1,9 @@
 /** `sluice audit`: what administrators changed (D42, D36). */
-import type { AuditEntry } from "../../kernel/api/audit.ts";
-import { PAGE_FLAGS } from "../framework/common-flags.ts";
-import { listAction } from "../framework/service-action.ts";
-import { queryOf } from "../client/service-client.ts";
-import { shortTime } from "../framework/table.ts";
+import type { AuditEntry } from "./routes.ts";
+import { PAGE_FLAGS } from "../../cli/framework/common-flags.ts";
+import { listAction } from "../../cli/framework/service-action.ts";
+import { queryOf } from "../../cli/client/service-client.ts";
+import { shortTime } from "../../cli/framework/table.ts";
 
 export const audit = listAction<AuditEntry>({
 	name: "audit",

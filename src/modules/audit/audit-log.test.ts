@@ -1,8 +1,8 @@
 /** What the audit log keeps in mind of values that were shown, where the store fails (D42). */
 import { expect, it } from "vitest";
-import { eventBus } from "../../events.ts";
-import type { AuditEntry } from "../../store/contract/audit.ts";
-import { auditLog } from "./audit.ts";
+import { eventBus } from "../../kernel/events.ts";
+import type { AuditEntry } from "../../kernel/store/contract/audit.ts";
+import { auditLog } from "./audit-log.ts";
 
 function sample() {
 	const appended: (readonly string[])[] = [];
