@@ -2,6 +2,8 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { bundledDatabaseThread } from "./test/support/database-thread.ts";
 import { LongestFirst } from "./test/support/sequencer.ts";
+import { ownFiles, withoutModule } from "./test/support/without-module.ts";
+import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
 
 /**
  * Parts of the specification whose meaning depends on the store: they run on PostgreSQL too. All of
@@ -52,8 +54,11 @@ const HOSTS = ["test/launchers/docker-hosts.test.ts", "test/e2e/docker-hosts.tes
 /** Compiled modules, those in TypeScript too: each database thread and each worker of a test would compile its own. */
 const COMPILED = fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
 
+/** A module that the service is to do without (test/modules.ts). */
+const WITHOUT = process.env["SLUICE_TEST_WITHOUT"];
+
 export default defineConfig({
-	plugins: [bundledDatabaseThread()],
+	plugins: [bundledDatabaseThread(), ...(WITHOUT ? [withoutModule(WITHOUT)] : [])],
 	test: {
 		env: { NODE_COMPILE_CACHE: COMPILED },
 		globalSetup: ["./test/support/postgres-run.ts", "./test/support/own-processes.ts"],
@@ -120,6 +125,15 @@ export default defineConfig({
 			{
 				extends: true,
 				test: { name: "verify", include: VERIFY, retry: 1 },
+			},
+			{
+				extends: true,
+				test: {
+					name: "without",
+					isolate: false,
+					include: WITHOUT ? ["test/removal.test.ts", ...KERNEL_SPECIFICATION] : [],
+					exclude: WITHOUT ? [...OF_ALL_MODULES, ...ownFiles(WITHOUT)] : [],
+				},
 			},
 		],
 	},

@@ -1,6 +1,5 @@
 /** `/v1/audit`: what administrators changed (D42). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { T } from "../../../console/src/text/text.ts";
 import { ROUTES } from "../../../src/modules/tables.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
@@ -117,11 +116,4 @@ it("D42: entries older than the retention are removed", async () => {
 	const after = await newest(100);
 	expect(before.length).toBeGreaterThan(5);
 	expect(after).toMatchObject([{ action: "resumeEndpoint" }]);
-});
-
-it("D42: the console has a name for every action in it", () => {
-	const audited = ROUTES.filter(({ access, methods, session, showsValues }) =>
-		access === "admin" ? !methods.includes("GET") || showsValues : session,
-	);
-	expect(Object.keys(T.audit.actions).toSorted()).toEqual(audited.map(({ name }) => name).toSorted());
 });

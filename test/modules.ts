@@ -1,0 +1,21 @@
+/**
+ * The files of the specification that need a module. Without it they have nothing to test, and all others must hold:
+ * `SLUICE_TEST_WITHOUT=alerts vitest run --project without`. Paths or folders below `test/`.
+ */
+export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
+	alerts: ["spec/v1/alerts.test.ts"],
+	audit: ["spec/v1/audit.test.ts"],
+	// Endpoints of the management API are containers.
+	docker: [
+		"clients/mcp-tools.test.ts",
+		...["endpoint-refusals", "endpoints", "lists", "resources", "shown-values"].map(
+			(name) => `spec/management/${name}.test.ts`,
+		),
+	],
+};
+
+/** They hold the documents of the build and the console against a service: both have all modules. */
+export const OF_ALL_MODULES = ["test/spec/{console/audit-actions,docs,openapi}.test.ts"];
+
+/** What the kernel's specification runs without a module: tests that start the service in their own process. */
+export const KERNEL_SPECIFICATION = ["test/spec/**/*.test.ts", "test/clients/mcp-*.test.ts"];
