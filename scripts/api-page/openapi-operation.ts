@@ -227,8 +227,7 @@ function failures(route: RouteDefinition, method: Method): Record<string, Respon
 }
 
 function failure(route: RouteDefinition, status: string, codes: readonly string[]): Response {
-	const { errorForm = "own" } = route;
-	const { prefix, type, schema } = ERROR_FORMS[errorForm];
+	const { prefix, type, schema, ends } = errorFormOf(route);
 	const headers = {
 		...(status === "429" || status === "503" ? { "Retry-After": header("Retry-After") } : {}),
 		...(status === "429" ? quota(route) : {}),
@@ -237,8 +236,7 @@ function failure(route: RouteDefinition, status: string, codes: readonly string[
 	return {
 		description:
 			status === "default"
-				? "Malformed HTTP (400), timeout (408), headers too large (431), or an internal error " +
-					`(500).${errorForm === "openai" ? OPENAI_ENDS : ""}`
+				? "Malformed HTTP (400), timeout (408), headers too large (431), or an internal error " + `(500).${ends}`
 				: codes.join(", "),
 		...(Object.keys(headers).length > 0 ? { headers } : {}),
 		content: {
@@ -247,11 +245,11 @@ function failure(route: RouteDefinition, status: string, codes: readonly string[
 	};
 }
 
-const ERROR_FORMS = {
-	own: { prefix: "", type: JSON_TYPE, schema: ERROR },
-	openai: { prefix: "openai_", type: JSON_TYPE, schema: OPENAI_ERROR },
-	problem: { prefix: "problem_", type: PROBLEM_TYPE, schema: PROBLEM },
-} as const;
+function errorFormOf({ errorForm }: RouteDefinition) {
+	if (errorForm === undefined) return { prefix: "", type: JSON_TYPE, schema: ERROR, ends: "" };
+	if (errorForm === "problem") return { prefix: "problem_", type: PROBLEM_TYPE, schema: PROBLEM, ends: "" };
+	return { prefix: `${errorForm.name}_`, type: JSON_TYPE, schema: OPENAI_ERROR, ends: OPENAI_ENDS };
+}
 
 /** Rate limit headers (D24). */
 function quota({ limit }: RouteDefinition): Record<string, JsonSchema> {

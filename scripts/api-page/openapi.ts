@@ -1,6 +1,7 @@
 /** `/openapi.json`: the definitions of `src/kernel/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "./schemas.ts";
 import type { RouteDefinition } from "../../src/kernel/api/definition/route.ts";
+import { OPENAI_ERRORS } from "../../src/modules/openai/error-form.ts";
 import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
 import type { OpenApi } from "./openapi-types.ts";
@@ -74,7 +75,7 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 					.flatMap((code) => [
 						[code, { summary: code, value: exampleBody(code, undefined) }] as const,
 						[`problem_${code}`, { summary: code, value: exampleBody(code, "problem") }] as const,
-						[`openai_${code}`, { summary: code, value: exampleBody(code, "openai") }] as const,
+						[`openai_${code}`, { summary: code, value: exampleBody(code, OPENAI_ERRORS) }] as const,
 					])
 					.filter(([name]) => examples.has(name)),
 			),

@@ -3,7 +3,6 @@ import type { Body, RouteDefinition } from "../../src/kernel/api/definition/rout
 import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/kernel/core/errors.ts";
 import { problemBody } from "../../src/kernel/http/exchange/reply.ts";
 import { ALL_ERRORS } from "../../src/modules/tables.ts";
-import { failureBody, failureOfRefusal } from "../../src/kernel/core/openai/openai-error.ts";
 
 /** Errors of any request. */
 export const ALWAYS: readonly string[] = ["bad_http", "request_timeout", "headers_too_large", "internal"];
@@ -108,5 +107,5 @@ export function exampleOf(code: string): ApiError {
 export function exampleBody(code: string, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
 	if (form === "problem") return JSON.parse(problemBody(error));
-	return JSON.parse(form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error));
+	return JSON.parse(form ? form.body(error) : errorBody(error));
 }

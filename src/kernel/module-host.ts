@@ -64,6 +64,7 @@ export function boundRoutes(modules: readonly Module[], open: (module: Module) =
 		(module.routes ?? []).map((definition) => ({
 			...definition,
 			definition: definition.name,
+			changes: definition.changesByGet && (({ req }) => req.method !== "HEAD"),
 			async handle(call) {
 				const { handlers } = await open(module);
 				const handler = handlers?.[definition.name];

@@ -84,6 +84,7 @@ const MODULE = [
 	"kernel/webhooks/contract.ts",
 	"kernel/http/exchange/",
 	"kernel/http/gates/auth.ts",
+	"kernel/http/memory/",
 	"type kernel/http/server/route.ts",
 	"modules/module.ts",
 	"node:crypto",
@@ -263,6 +264,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	...launcherRows("kubernetes", ["undici", "yaml"]),
 	...launcherRows("slurm"),
 	...moduleRows("audit"),
+	...moduleRows("openai"),
 	"modules/index.ts": ["modules/"],
 	"modules/launchers.ts": [
 		"type kernel/launchers/definition.ts",

@@ -2,7 +2,7 @@
 import { JOB_STATES } from "../core/jobs/job-states.ts";
 import { SUBMISSION_SCHEMA } from "../core/jobs/submission.ts";
 import { CURSOR, LIMIT, wait, whole, word } from "./definition/params.ts";
-import { type Answer, MB, route, type RouteDefinition } from "./definition/route.ts";
+import { type Answer, MB, route, type RouteDefinition, underSdk } from "./definition/route.ts";
 import { COUNT, extend, list, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
 
 export const JOB_ID = {
@@ -207,33 +207,6 @@ const REQUESTS = route("requests", "GET /v2/:endpoint/requests", "read", {
 	limit: "requests",
 });
 
-const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
-	ownLimits: true,
-	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
-	answer: {
-		description:
-			"The result as the worker produced it. A failure that the worker reported in OpenAI's form has its own status.",
-		schema: {},
-		events: "the worker's chunks as it produced them",
-		headers: { "x-request-id": "Id of the job." },
-	},
-	body: {
-		description:
-			"A request of OpenAI's API; the worker gets it as input.openai_input, and the route as input.openai_route.",
-		schema: {
-			type: "object",
-			properties: {
-				stream: { type: "boolean", default: false, description: "Answer with server-sent events." },
-			},
-			additionalProperties: true,
-		},
-	},
-	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
-	maxBody: 20 * MB,
-	errorForm: "openai",
-	limit: "openai",
-});
-
 export const GET_HEALTH = route("health", "GET /v2/:endpoint/health", "read", {
 	ownLimits: true,
 	summary: "Counts of jobs and workers of the endpoint.",
@@ -250,17 +223,11 @@ export const CLIENT_ROUTES = [
 	RETRY,
 	PURGE_QUEUE,
 	REQUESTS,
-	OPENAI,
 	GET_HEALTH,
 ] as const;
 
 /** Only `/stream` answers differently under `/sdk` (D7). */
 export function sdkRoute(definition: RouteDefinition): RouteDefinition {
-	const { name, path, answer } = definition;
-	return {
-		...definition,
-		path: `/sdk${path}`,
-		name: `sdk${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-		answer: name === "stream" ? SDK_STREAM_ANSWER : answer,
-	};
+	const twin = underSdk(definition);
+	return definition.name === "stream" ? { ...twin, answer: SDK_STREAM_ANSWER } : twin;
 }

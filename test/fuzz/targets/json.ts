@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { splitOutput } from "../../../src/kernel/lib/json/chunk-split.ts";
 import { type JsonScan, JsonScanner, type JsonScanOptions, scanJson } from "../../../src/kernel/lib/json/json-scan.ts";
 import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
-import { elementsOf } from "../../../src/kernel/core/openai/openai.ts";
+import { elementsOf } from "../../../src/modules/openai/translation.ts";
 import { BodyTooLarge, readJson } from "../../../src/kernel/http/exchange/body.ts";
 import type { Call } from "../../../src/kernel/http/exchange/call.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
@@ -193,7 +193,7 @@ export const BODY = target({
 
 export const ELEMENTS = target({
 	name: "elements",
-	sources: ["kernel/core/openai/openai.ts"],
+	sources: ["modules/openai/translation.ts"],
 	cases: jsonText,
 	check(any) {
 		const text = any.toWellFormed().trimStart();

@@ -1,9 +1,10 @@
 /** What workers send and what others read of it: reports, OpenAI streams, metrics, log lines. */
 import fc from "fast-check";
 import { newHistogram, observe } from "../../../src/kernel/lib/histogram.ts";
-import { eventText } from "../../../src/kernel/core/openai/openai-events.ts";
-import { failureBody, failureInOutput, failureOfError } from "../../../src/kernel/core/openai/openai-error.ts";
-import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/kernel/core/openai/openai.ts";
+import { eventText } from "../../../src/modules/openai/event-text.ts";
+import { failureBody } from "../../../src/modules/openai/error-form.ts";
+import { failureInOutput, failureOfError } from "../../../src/modules/openai/failures.ts";
+import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/modules/openai/translation.ts";
 import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
 import { WINDOW_MS, rateWindow } from "../../../src/kernel/core/endpoints/rate-window.ts";
 import { REPORT_MEMBERS } from "../../../src/kernel/core/jobs/report.ts";
@@ -85,7 +86,7 @@ const pythonText = fc.oneof(
 
 export const OPENAI_ERROR = target({
 	name: "openai-errors",
-	sources: ["kernel/core/openai/"],
+	sources: ["modules/openai/failures.ts", "modules/openai/python-literal.ts", "modules/openai/translation.ts"],
 	cases: fc.oneof(
 		pythonText,
 		jsonText,
@@ -146,7 +147,7 @@ function eventsIn(stream: string): string[] {
 
 export const OPENAI_STREAM = target({
 	name: "openai-streams",
-	sources: ["kernel/core/openai/openai-events.ts"],
+	sources: ["modules/openai/event-text.ts"],
 	cases: fc.record({
 		outputs: fc.array(
 			fc.oneof(

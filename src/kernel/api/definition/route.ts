@@ -1,5 +1,6 @@
 /** Definition of an API operation: all but its handler. */
 import type { ErrorCode, ModuleError } from "../../core/error-table.ts";
+import type { ApiError } from "../../core/errors.ts";
 import type { LimitedOperation } from "../../core/endpoints/limits.ts";
 import type { ParamDescription } from "./params.ts";
 import { EMPTY, type JsonSchema, type Sendable, type Static } from "./schema.ts";
@@ -9,7 +10,15 @@ export const MB = 1024 * KB;
 
 const SMALL_BODY = 64 * KB;
 
-export type ErrorForm = "openai" | "problem";
+/** How errors look to clients of another API than ours. */
+export interface ErrorForm {
+	/** The prefix of its examples in `/openapi.json`. */
+	readonly name: string;
+	/** Paths whose errors look so even where no route is found. */
+	readonly paths: RegExp;
+	/** JSON text. */
+	body(error: ApiError): string;
+}
 
 export type Access = "read" | "write" | "admin" | "worker" | "anyone";
 
@@ -83,8 +92,10 @@ export interface RouteDefinition {
 	readonly session?: true;
 	/** The answer has values of variables. */
 	readonly showsValues?: true;
-	/** If not ours: OpenAI's (D32), or RFC 9457 for management operations (D49). */
-	readonly errorForm?: ErrorForm;
+	/** If not ours; `problem`: RFC 9457, for management operations (D49). */
+	readonly errorForm?: ErrorForm | "problem";
+	/** Its GET has side effects, its HEAD has none: in a session it must show its origin (D31). */
+	readonly changesByGet?: true;
 	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */
 	readonly page?: true;
 }
@@ -105,6 +116,16 @@ export function route<
 	const words = request.split(" ");
 	const [methods, path] = [words.slice(0, -1) as Method[], words.at(-1)! as PathOf<Wanted>];
 	return { name, methods, path, access, maxBody: SMALL_BODY, ...rest };
+}
+
+/** The same operation for SDKs, which call it under `/sdk`. */
+export function underSdk<const R extends RouteDefinition>(definition: R) {
+	const { name, path, ...rest } = definition;
+	return {
+		...rest,
+		path: `/sdk${path}` as `/sdk${R["path"]}`,
+		name: `sdk${name.charAt(0).toUpperCase()}${name.slice(1)}` as `sdk${Capitalize<R["name"]>}`,
+	};
 }
 
 export type AnswerOf<R extends RouteDefinition> = R["answer"] extends { readonly schema: infer S }

@@ -1,5 +1,4 @@
 import type { CLIENT_ROUTES } from "../../api/jobs.ts";
-import { openai } from "../openai/openai-api.ts";
 import { stream } from "./stream-api.ts";
 import * as client from "./client-api.ts";
 import type { HandlersOf } from "../server/route.ts";
@@ -14,6 +13,5 @@ export const CLIENT_HANDLERS: HandlersOf<typeof CLIENT_ROUTES> = {
 	retry: client.retry,
 	purgeQueue: client.purge,
 	requests: client.requests,
-	openai,
 	health: client.health,
 };

@@ -9,7 +9,7 @@ import { ignoredMembers, SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
 import type { Call } from "../exchange/call.ts";
-import { hold } from "../memory/call-memory.ts";
+import { onStored } from "../memory/call-memory.ts";
 
 const MAX_KEY_LENGTH = 255;
 
@@ -54,14 +54,6 @@ export async function readSubmitted(call: Call<"endpoint">, operation: Operation
 		requestId: call.res.sentRequestId,
 		stored: onStored(call),
 		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
-	};
-}
-
-/** A separate function, because a closure in the caller would keep the body. */
-export function onStored(call: Call): (job: string | undefined) => void {
-	return (job) => {
-		call.submitted = job;
-		void hold(call, 0);
 	};
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { ErrorForm } from "../../api/definition/route.ts";
+import type { RouteDefinition } from "../../api/definition/route.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
@@ -62,8 +62,8 @@ export interface Call<Params extends string = never> {
 	params: Readonly<Record<Params, string>>;
 	/** Bytes. 0 without a route. */
 	maxBody: number;
-	/** Undefined: our form (D32, D49). */
-	errorForm: ErrorForm | undefined;
+	/** Undefined: our form. */
+	errorForm: RouteDefinition["errorForm"];
 	service: Service;
 	identity: Identity;
 	trace?: RequestTrace | undefined;

@@ -1,11 +1,10 @@
 /** Sends answers and errors (D1 to D3). */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import { ApiError, errorBody } from "../../core/errors.ts";
-import { failureBody, failureOfRefusal } from "../../core/openai/openai-error.ts";
 import type { Quota } from "../../engine/limits/budget.ts";
 import type { JsonPieces } from "../../lib/json/json-text.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { ErrorForm } from "../../api/definition/route.ts";
+import type { RouteDefinition } from "../../api/definition/route.ts";
 import type { Call } from "./call.ts";
 import type { Fault } from "../../lib/schema.ts";
 
@@ -96,13 +95,13 @@ export function refusalOf(error: unknown, requestId: string): ApiError {
 }
 
 /**
- * Sends an error in our form, OpenAI's (D32) or RFC 9457's (D49), or destroys a begun answer. With `close` the
+ * Sends an error in our form, RFC 9457's (D49) or that of its route, or destroys a begun answer. With `close` the
  * caller must `end` the response.
  */
 export function refuse(
 	res: ServerResponse,
 	error: ApiError,
-	{ close = false, form }: { close?: boolean; form?: ErrorForm | undefined } = {},
+	{ close = false, form }: { close?: boolean; form?: RouteDefinition["errorForm"] } = {},
 ): void {
 	if (res.headersSent || res.destroyed) {
 		res.destroy();
@@ -114,7 +113,7 @@ export function refuse(
 	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
 	if (close) headers.push("Connection", "close");
 	if (form === "problem") return json(res, problemBody(error), headers, error.status, close, PROBLEM_TYPE);
-	json(res, form === "openai" ? failureBody(failureOfRefusal(error)) : errorBody(error), headers, error.status, close);
+	json(res, form ? form.body(error) : errorBody(error), headers, error.status, close);
 }
 
 export const PROBLEM_TYPE = "application/problem+json";

@@ -31,6 +31,17 @@ export function hold(call: Call, bytes: number): Promise<void> | undefined {
 	});
 }
 
+/**
+ * Called when the job is stored: its body is not held any more. A separate function, because a closure in the caller
+ * would keep the body.
+ */
+export function onStored(call: Call): (job: string | undefined) => void {
+	return (job) => {
+		call.submitted = job;
+		void hold(call, 0);
+	};
+}
+
 /** What a read calls with the size of the texts that it is about to read. They are held as read and as sent. */
 export function holding(call: Call): (size: number) => Promise<void> | undefined {
 	return (size) => hold(call, 2 * size);

@@ -23,7 +23,7 @@ import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { requestTrace } from "./request-trace.ts";
 import { type Response, requestIdIn } from "../exchange/response.ts";
 import type { AnsweredOf, BoundRoute, Outcome, Route } from "./route.ts";
-import { finderOf, routesOf } from "./routes.ts";
+import { errorFormsOf, finderOf, routesOf } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
@@ -32,9 +32,6 @@ const ID_DIGITS = 16;
 
 /** Maximum request line and headers, bytes. Workers get more, because a ping names all their jobs. */
 const HEADERS_LIMIT = 16 * 1024;
-
-/** Errors here have OpenAI's form even without a matching route (D32). */
-const OPENAI_PATH = /^\/(?:sdk\/)?v2\/[^/]+\/openai(?:\/|$)/;
 
 /** 5xx that are no fault of the service. */
 const EXPECTED: ReadonlySet<string> = new Set([
@@ -72,12 +69,15 @@ export class Requests {
 	readonly #newId;
 	readonly #logAccess;
 	readonly #find;
+	readonly #errorForm;
 	#draining = false;
 
 	constructor(o: RequestOptions) {
 		const { engine, clock, publicUrl, siteFolders } = o;
 		this.#o = o;
-		this.#find = finderOf(routesOf(o.routes, o.answered));
+		const routes = routesOf(o.routes, o.answered);
+		this.#find = finderOf(routes);
+		this.#errorForm = errorFormsOf(routes);
 		this.#newId = hexIds(o.random);
 		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
@@ -131,7 +131,7 @@ export class Requests {
 			maxBody: route?.maxBody ?? 0,
 			queryText,
 			params: found?.params ?? {},
-			errorForm: management ? "problem" : route ? route.errorForm : OPENAI_PATH.test(path) ? "openai" : undefined,
+			errorForm: management ? "problem" : route ? route.errorForm : this.#errorForm(path),
 		};
 		res.on("close", () => this.#close(call, route));
 		res.sentRequestId = requestIdIn(req);

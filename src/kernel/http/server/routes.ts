@@ -1,7 +1,7 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
 import { BACKUP_ROUTES } from "../../api/backup.ts";
 import { CONSOLE_ROUTES } from "../../api/console.ts";
-import type { RouteDefinition } from "../../api/definition/route.ts";
+import type { ErrorForm, RouteDefinition } from "../../api/definition/route.ts";
 import { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import { GPU_ROUTES } from "../../api/gpus.ts";
 import { HOST_ROUTES } from "../../api/hosts.ts";
@@ -22,7 +22,6 @@ import { shortens } from "../client/client-api.ts";
 import { CLIENT_HANDLERS } from "../client/handlers.ts";
 import { delivers } from "../client/stream-api.ts";
 import { CONSOLE_HANDLERS } from "../console/handlers.ts";
-import { isHead } from "../exchange/call.ts";
 import { admit } from "../gates/admit.ts";
 import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
 import { boundManagement } from "../gates/management.ts";
@@ -34,11 +33,7 @@ import { answeredByScaler } from "./other-servers.ts";
 import { type AnsweredOf, bind, type BoundRoute, type Gate, type Route } from "./route.ts";
 import { DOCUMENTATION_HANDLERS, PROMETHEUS_HANDLERS, SERVICE_HANDLERS } from "./service-handlers.ts";
 
-const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, {
-	status: shortens,
-	stream: delivers,
-	openai: (call) => !isHead(call),
-});
+const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, { status: shortens, stream: delivers });
 
 const KERNEL: readonly BoundRoute[] = [
 	...CLIENT,
@@ -85,4 +80,10 @@ export function finderOf(routes: readonly Route[]): (path: string) => Match<Rout
 	const managed = matcher(routes.filter(({ errorForm }) => errorForm === "problem"));
 	const others = matcher(routes.filter(({ errorForm }) => errorForm !== "problem"));
 	return (path) => (isManagementPath(path) ? managed : others)(path);
+}
+
+/** Finds the form of errors of a path that has no route. */
+export function errorFormsOf(routes: readonly Route[]): (path: string) => ErrorForm | undefined {
+	const forms = new Set(routes.flatMap(({ errorForm }) => (typeof errorForm === "object" ? errorForm : [])));
+	return (path) => [...forms].find(({ paths }) => paths.test(path));
 }

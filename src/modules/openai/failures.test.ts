@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ApiError, badRequest } from "../errors.ts";
-import { type Job, newJob } from "../jobs/job.ts";
-import { failureBody, failureInOutput, failureOfJob, failureOfRefusal, failureOfError } from "./openai-error.ts";
+import { ApiError, badRequest } from "../../kernel/core/errors.ts";
+import { type Job, newJob } from "../../kernel/core/jobs/job.ts";
+import { failureBody, failureOfRefusal } from "./error-form.ts";
+import { failureInOutput, failureOfError, failureOfJob } from "./failures.ts";
 import { readPython } from "./python-literal.ts";
 
 const inner = {

@@ -1,6 +1,6 @@
 /** Numbers of tokens in answers of `/openai/*` (D52). */
 import { expect, it } from "vitest";
-import { usageIn } from "./openai-usage.ts";
+import { usageIn } from "./usage.ts";
 
 it.each([
 	['{"choices":[],"usage":{"prompt_tokens":6,"total_tokens":16,"completion_tokens":10}}', { input: 6, output: 10 }],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventText } from "./openai-events.ts";
+import { eventText } from "./event-text.ts";
 
 const ERROR = '{"error":{"message":"x"}}';
 const DONE = "data: [DONE]\n\n";

@@ -1,5 +1,5 @@
 /** A worker's chunks as server-sent events (D32): strings verbatim, values as events. */
-import { elementsOf } from "./openai.ts";
+import { elementsOf } from "./translation.ts";
 
 /**
  * Each call returns what to write next, possibly nothing. Workers cut text anywhere: an unfinished line is held back

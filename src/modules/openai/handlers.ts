@@ -1,23 +1,23 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
-import { ApiError } from "../../core/errors.ts";
-import { cut, type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../lib/json/json-text.ts";
-import type { AdmitOutput, JobResult } from "../../core/jobs/job-view.ts";
-import { isFinal } from "../../core/jobs/job-states.ts";
-import { RESULT_LIMIT } from "../../core/jobs/report.ts";
-import { failureByEnd, failureInOutput, failureOfJob } from "../../core/openai/openai-error.ts";
-import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "../../core/openai/openai.ts";
-import { usageIn } from "../../core/openai/openai-usage.ts";
-import { traceText } from "../../core/trace-context.ts";
-import { SUBMISSION_JSON } from "../../core/jobs/submission.ts";
-import { admitOutput, answer } from "../exchange/answer.ts";
-import { notAnObject, readJson } from "../exchange/body.ts";
-import { type Call, isHead } from "../exchange/call.ts";
-import { headOnly, JSON_HEADERS } from "../exchange/reply.ts";
-import { onStored } from "../client/submission-body.ts";
-import { boundedReads } from "../memory/bounded-reads.ts";
-import { inSlices } from "../exchange/slices.ts";
-import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./openai-reply.ts";
-import { streamed } from "./openai-stream.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import { cut, type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../kernel/lib/json/json-text.ts";
+import type { AdmitOutput, JobResult } from "../../kernel/core/jobs/job-view.ts";
+import { isFinal } from "../../kernel/core/jobs/job-states.ts";
+import { RESULT_LIMIT } from "../../kernel/core/jobs/report.ts";
+import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
+import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "./translation.ts";
+import { usageIn } from "./usage.ts";
+import { traceText } from "../../kernel/core/trace-context.ts";
+import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
+import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
+import { notAnObject, readJson } from "../../kernel/http/exchange/body.ts";
+import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
+import { headOnly, JSON_HEADERS } from "../../kernel/http/exchange/reply.ts";
+import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
+import { onStored } from "../../kernel/http/memory/call-memory.ts";
+import { inSlices } from "../../kernel/http/exchange/slices.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./reply.ts";
+import { streamed } from "./stream.ts";
 
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
 export async function openai(call: Call<"endpoint" | "rest">): Promise<void> {

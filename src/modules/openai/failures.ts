@@ -1,19 +1,8 @@
-/** Failures of `/openai/*` in OpenAI's format (D32, protocol B.5, C.2). */
-import type { ApiError } from "../errors.ts";
-import { isObject } from "../../lib/schema.ts";
+/** Failures of jobs in OpenAI's form (D32, protocol B.5, C.2). */
+import { isObject } from "../../kernel/lib/schema.ts";
+import { type OpenAIFailure, typeOf } from "./error-form.ts";
 import { readPython } from "./python-literal.ts";
-import type { JobResult } from "../jobs/job-view.ts";
-
-export interface OpenAIFailure {
-	/** 400 to 599. */
-	status: number;
-	message: string;
-	type: string;
-	param: string | null;
-	code: string | number | null;
-	/** Seconds for `Retry-After`; absent if a retry would fail again. */
-	retryAfter?: number;
-}
+import type { JobResult } from "../../kernel/core/jobs/job-view.ts";
 
 const ENDS = {
 	timed_out: { status: 504, code: "job_timed_out", message: "The job exceeded its execution timeout." },
@@ -43,23 +32,6 @@ const MAX_ERROR = 65_536;
 
 /** The SDK's prefix of errors raised by generators. */
 const RAISED = "handler: ";
-
-export function failureBody({ message, type, param, code }: OpenAIFailure): string {
-	return JSON.stringify({ error: { message, type, param, code } });
-}
-
-/** `param` is the first invalid field. */
-export function failureOfRefusal(error: ApiError): OpenAIFailure {
-	const { status, message, code, details, retryAfter } = error;
-	return {
-		status,
-		message,
-		type: typeOf(status),
-		param: details?.[0]?.field ?? null,
-		code,
-		...(retryAfter === undefined ? {} : { retryAfter }),
-	};
-}
 
 export function failureByEnd(end: keyof typeof ENDS, message?: string): OpenAIFailure {
 	const { message: fallback, ...rest } = ENDS[end];
@@ -138,12 +110,6 @@ function statusIn({ code }: Record<string, unknown>): number {
 
 function within(status: number): number {
 	return Number.isInteger(status) && status >= 400 && status <= 599 ? status : 500;
-}
-
-function typeOf(status: number): string {
-	if (status >= 500) return "server_error";
-	if (status === 401) return "authentication_error";
-	return status === 429 ? "rate_limit_error" : "invalid_request_error";
 }
 
 function parsed(text: string): unknown {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stringOf } from "../../lib/json/json-text.ts";
-import { elementsOf, openaiInput, outputOf, resultAsChunks, singleResult } from "./openai.ts";
+import { stringOf } from "../../kernel/lib/json/json-text.ts";
+import { elementsOf, openaiInput, outputOf, resultAsChunks, singleResult } from "./translation.ts";
 
 /** Runs all steps. */
 function finished<T>(steps: Generator<unknown, T>): T {

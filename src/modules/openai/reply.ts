@@ -1,7 +1,7 @@
-import { failureBody, type OpenAIFailure } from "../../core/openai/openai-error.ts";
-import { TOKEN_KINDS, type TokenUsage } from "../../core/openai/openai-usage.ts";
-import type { Call } from "../exchange/call.ts";
-import { json } from "../exchange/reply.ts";
+import { failureBody, type OpenAIFailure } from "./error-form.ts";
+import { TOKEN_KINDS, type TokenUsage } from "./usage.ts";
+import type { Call } from "../../kernel/http/exchange/call.ts";
+import { json } from "../../kernel/http/exchange/reply.ts";
 
 export interface JobName {
 	endpoint: string;

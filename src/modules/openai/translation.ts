@@ -1,6 +1,6 @@
 /** `/openai/*` (D32): the job for a request and the body for its result, as JSON text (D5). */
-import { scanJson } from "../../lib/json/json-scan.ts";
-import { splitOutput } from "../../lib/json/chunk-split.ts";
+import { scanJson } from "../../kernel/lib/json/json-scan.ts";
+import { splitOutput } from "../../kernel/lib/json/chunk-split.ts";
 import {
 	asOne,
 	BLOCK_BYTES,
@@ -10,8 +10,8 @@ import {
 	piecesOf,
 	sizeOf,
 	stringOf,
-} from "../../lib/json/json-text.ts";
-import type { SubmissionOptions } from "../jobs/submission.ts";
+} from "../../kernel/lib/json/json-text.ts";
+import type { SubmissionOptions } from "../../kernel/core/jobs/submission.ts";
 
 /** Clients give up after that. */
 const OPENAI_TTL_MS = 300_000;

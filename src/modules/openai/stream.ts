@@ -1,28 +1,22 @@
 /** Streaming answers of `/openai/*` (D32): chunks as server-sent events. */
-import { ApiError } from "../../core/errors.ts";
-import type { Job } from "../../core/jobs/job.ts";
-import { isFinal } from "../../core/jobs/job-states.ts";
-import { BLOCK_BYTES } from "../../lib/json/json-text.ts";
-import {
-	failureBody,
-	failureByEnd,
-	failureInOutput,
-	failureOfJob,
-	failureOfRefusal,
-	type OpenAIFailure,
-} from "../../core/openai/openai-error.ts";
-import { eventText } from "../../core/openai/openai-events.ts";
-import { type TokenUsage, usageIn } from "../../core/openai/openai-usage.ts";
-import { outputOf, resultAsChunks } from "../../core/openai/openai.ts";
-import type { Follower } from "../../engine/jobs/stream/live-chunks.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import { admitOutput } from "../exchange/answer.ts";
-import { type Call, drained } from "../exchange/call.ts";
-import { boundedReads } from "../memory/bounded-reads.ts";
-import { hold } from "../memory/call-memory.ts";
-import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./openai-reply.ts";
-import { refusalOf } from "../exchange/reply.ts";
-import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import type { Job } from "../../kernel/core/jobs/job.ts";
+import { isFinal } from "../../kernel/core/jobs/job-states.ts";
+import { BLOCK_BYTES } from "../../kernel/lib/json/json-text.ts";
+import { failureBody, failureOfRefusal, type OpenAIFailure } from "./error-form.ts";
+import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
+import { eventText } from "./event-text.ts";
+import { type TokenUsage, usageIn } from "./usage.ts";
+import { outputOf, resultAsChunks } from "./translation.ts";
+import type { Follower } from "../../kernel/engine/jobs/stream/live-chunks.ts";
+import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import { admitOutput } from "../../kernel/http/exchange/answer.ts";
+import { type Call, drained } from "../../kernel/http/exchange/call.ts";
+import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
+import { hold } from "../../kernel/http/memory/call-memory.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./reply.ts";
+import { refusalOf } from "../../kernel/http/exchange/reply.ts";
+import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
 
 /**
  * False if the job fails or the client disconnects. The 200 waits for the first chunk or the end, so an early

@@ -1,0 +1,9 @@
+/** OpenAI's API in front of an endpoint (D32): what the module is to the kernel. */
+import type { ServiceModule } from "../module.ts";
+import { OPENAI_ROUTES } from "./routes.ts";
+
+export const openai: ServiceModule = {
+	name: "openai",
+	routes: OPENAI_ROUTES,
+	open: async () => (await import("./open.ts")).openOpenai(),
+};

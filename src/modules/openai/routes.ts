@@ -1,0 +1,33 @@
+/** `/openai/*`, under `/v2` and `/sdk/v2` (D32). */
+import { MB, route, underSdk } from "../../kernel/api/definition/route.ts";
+import { OPENAI_ERRORS } from "./error-form.ts";
+
+const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
+	ownLimits: true,
+	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
+	answer: {
+		description:
+			"The result as the worker produced it. A failure that the worker reported in OpenAI's form has its own status.",
+		schema: {},
+		events: "the worker's chunks as it produced them",
+		headers: { "x-request-id": "Id of the job." },
+	},
+	body: {
+		description:
+			"A request of OpenAI's API; the worker gets it as input.openai_input, and the route as input.openai_route.",
+		schema: {
+			type: "object",
+			properties: {
+				stream: { type: "boolean", default: false, description: "Answer with server-sent events." },
+			},
+			additionalProperties: true,
+		},
+	},
+	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
+	maxBody: 20 * MB,
+	errorForm: OPENAI_ERRORS,
+	changesByGet: true,
+	limit: "openai",
+});
+
+export const OPENAI_ROUTES = [OPENAI, underSdk(OPENAI)] as const;
