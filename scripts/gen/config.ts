@@ -7,7 +7,6 @@ import { MODULES } from "../../src/modules/index.ts";
 import type { ServiceModule } from "../../src/modules/module.ts";
 import { HOST_SCHEMA } from "../../src/kernel/core/workers/hosts.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
-import { REGISTRY_SETTINGS_SCHEMA } from "../../src/kernel/core/access/registry-login.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";
 import type { Schema } from "../../src/kernel/lib/schema.ts";
@@ -69,13 +68,6 @@ cors: { origins: ["https://app.example.com"] }
 webhooks: { allowPrivateNetworks: false }
 \`\`\`
 
-## Logins to registries
-
-Under \`registries.<host>\` in \`sluice.yaml\`, for pulls of images; \`docker.io\` is Docker Hub. They
-replace stored ones at each start; others in the store stay.
-
-${schemaTable(REGISTRY_SETTINGS_SCHEMA)}
-
 ## Hosts
 
 Machines with Docker for \`launcher.hosts\`, under \`hosts.<name>\` in \`sluice.yaml\`
@@ -107,17 +99,24 @@ function launcherSection({ properties = {}, ...schema }: Schema): string {
 	return lines.join("\n\n");
 }
 
-/** The member of a module in `sluice.yaml`; its guide has its name. */
+/** Guides that have not the name of their module. */
+const GUIDES: Readonly<Record<string, string>> = { registries: "docker.md#images-and-registries" };
+
+/** The member of a module in `sluice.yaml`. */
 function moduleSection({ name, settings }: ServiceModule): string[] {
 	if (!settings) return [];
+	const { additionalProperties: others } = settings.schema;
+	const each = typeof others === "object" ? others : undefined;
+	const member = each ? `${name}.<name>` : name;
+	const guide = GUIDES[name] ?? `${name}.md`;
 	const title = name.charAt(0).toUpperCase() + name.slice(1);
 	return [
 		`## ${title}
 
-${settings.schema.description} Under \`${name}\` in \`sluice.yaml\` ([guide](../guides/${name}.md)). A text may be
+${settings.schema.description} Under \`${member}\` in \`sluice.yaml\` ([guide](../guides/${guide})). A text may be
 \`\${NAME}\`, a variable of the service's environment; the text itself is written \`$\${NAME}\`.
 
-${schemaTable(settings.schema)}
+${schemaTable(each ?? settings.schema)}
 
 `,
 	];

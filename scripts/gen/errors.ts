@@ -19,7 +19,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	job_not_found: "Request it earlier, or raise the retention of the endpoint.",
 	delivery_not_found: "List the deliveries.",
 	key_not_found: "List the keys.",
-	registry_not_found: "List the registries.",
 	resource_not_found: "List those that exist. Of management operations only.",
 	release_not_found: "List the releases of the endpoint.",
 	session_not_found: "List the sessions; it may have ended since.",

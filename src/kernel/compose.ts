@@ -23,7 +23,7 @@ import { workerLogs } from "./launchers/logs/worker-logs.ts";
 import { secretKeys } from "./secrets/secret-key.ts";
 import { diskOf, openStore } from "./stores.ts";
 import type { Module } from "./module.ts";
-import { eventsOf, moduleHost, variableSettings } from "./module-host.ts";
+import { eventsOf, moduleHost, type ModuleHost, variableSettings } from "./module-host.ts";
 import { version } from "./version.ts";
 import { hostResolver } from "./webhooks/resolver.ts";
 import { webhookSender } from "./webhooks/post.ts";
@@ -38,6 +38,7 @@ export interface App {
 	/** Single-use sign-in link. Undefined if other machines can connect (D31). */
 	consoleLink: string | undefined;
 	engine: Engine;
+	modules: ModuleHost;
 	events: EventBus;
 	/** Reads the certificate files again (D34). */
 	reload(): void;
@@ -89,7 +90,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		...o,
 		logs,
 		registryLogin: (registry, id) =>
-			id === undefined ? engine.access.registries.loginFor(registry) : engine.resources.logins.loginOf(id),
+			id === undefined ? host.registryLogin(registry) : engine.resources.logins.loginOf(id),
 	});
 	const budgets = budgetMeters(config.budgets);
 	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
@@ -121,7 +122,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	let server: HttpServer | undefined;
 	try {
 		await engine.prepare(config.endpoints);
-		await engine.access.registries.load(config.registries);
 		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
 			post: (q) => webhookSender({ ...sender, ...q }),
@@ -163,6 +163,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			url,
 			firstKey,
 			engine,
+			modules: host,
 			events,
 			consoleLink: link && url + link.path,
 			reload,

@@ -1,4 +1,5 @@
 /** Opens modules: at the start those that have settings or ask for it, others at the first call of their routes. */
+import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
 import type { AnsweredOf, BoundRoute } from "./http/server/route.ts";
@@ -39,6 +40,15 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		async close(): Promise<void> {
 			const all = await Promise.allSettled(opened.values());
 			await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close?.() : undefined)));
+		},
+		/** Undefined if no module has one. */
+		async registryLogin(registry: string): Promise<RegistryLogin | undefined> {
+			for (const module of modules) {
+				if (!module.hasRegistryLogins) continue;
+				const login = await (await open(module)).registryLogin?.(registry);
+				if (login) return login;
+			}
+			return undefined;
 		},
 	};
 }

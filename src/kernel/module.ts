@@ -4,12 +4,14 @@
  */
 import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
+import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { ErrorTable } from "./core/error-table.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
 import type { EventTable } from "./events.ts";
 import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
+import type { Encryption } from "./secrets/encryption.ts";
 import type { Service } from "./system/loop.ts";
 import type { SendWebhook } from "./webhooks/contract.ts";
 
@@ -28,6 +30,8 @@ export interface Module<Settings = unknown> {
 	readonly events?: EventTable;
 	/** Opened at every start, because it has no settings but must see what happens. */
 	readonly opens?: "start";
+	/** It is also opened when a launcher asks for the login to a registry of images. */
+	readonly hasRegistryLogins?: true;
 	/** Called once: at the start if there are settings or it says so, else at the first call of one of its routes. */
 	open(kernel: Kernel, settings: Settings | undefined): Promise<OpenModule>;
 }
@@ -43,6 +47,8 @@ export interface OpenModule {
 	readonly hooks?: Hooks;
 	/** Called when the service has stopped, while the store is still open. */
 	close?(): Promise<void>;
+	/** The login to a registry of images, if it needs one. Of modules that say so in `hasRegistryLogins`. */
+	registryLogin?(registry: string): Promise<RegistryLogin | undefined>;
 }
 
 /** All that a module may use of the kernel. */
@@ -53,6 +59,8 @@ export interface Kernel
 	workers: Pick<Engine["workers"], "registry">;
 	/** Names this server among those that share a store, else this run of it. */
 	instance: string;
+	/** Encrypts texts for the store with the keys of the service (D22). */
+	encryption: Encryption;
 	/** Name of this machine. */
 	hostname: string;
 	/** Address of the service, known once it listens. */

@@ -3,6 +3,7 @@ import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
+import { registries } from "./registries/module.ts";
 import { telemetry } from "./telemetry/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts, audit, openai, telemetry];
+export const MODULES: readonly ServiceModule[] = [alerts, audit, openai, registries, telemetry];

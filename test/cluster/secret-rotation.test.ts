@@ -38,7 +38,7 @@ it("D22: servers with either secret first read the same texts; then a command le
 	try {
 		const first = await group.start({ endpoints, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: { n: 1 }, s3Config: S3 });
-		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		expect((await call(first.url, "/v1/registries/ghcr.io", { method: "PUT", body: LOGIN })).status).toBe(200);
 		// A start encrypts those of the configuration file again.
 		await first.engine.endpoints.create({ id: "made", ...endpoints.ep });
 		const [before] = await keys();
@@ -75,7 +75,7 @@ it("D22: servers with either secret first read the same texts; then a command le
 		expect(after).not.toContain(before);
 		const last = await group.start({ endpoints, env: { SLUICE_SECRET: "new" } });
 		for (const id of ["ep", "made"]) expect(last.engine.endpoints.get(id).env).toEqual({ TOKEN: "a-token" });
-		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
+		expect(await last.modules.registryLogin("ghcr.io")).toEqual(LOGIN);
 		for (const id of ["ep", "made"]) expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
 		await expect(group.start({ endpoints, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
 			"SLUICE_SECRET is not the one",

@@ -172,7 +172,6 @@ const HOW: Record<
 		}
 	},
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
-	registry_not_found: () => get("/v1/registries/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();
 		try {

@@ -21,7 +21,6 @@ import { jobs } from "./jobs/jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { releases } from "./releases.ts";
-import { registries } from "./registries.ts";
 import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
@@ -47,7 +46,7 @@ const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 		hosts,
 		webhooks,
 	],
-	Access: [openCommand, consoleCommand, keys, sessions, registries, secrets, context],
+	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

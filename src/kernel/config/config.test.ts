@@ -14,7 +14,6 @@ describe("loadConfig", () => {
 			store: { kind: "sqlite", path: "/srv/data/sluice.db" },
 			dataDir: "/srv/data",
 			endpoints: [],
-			registries: new Map(),
 			secretVariables: [],
 			publicUrl: undefined,
 			advertiseUrl: undefined,
@@ -377,7 +376,7 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, registries, alerts, publicUrl, gpus, hosts, " +
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, registries, publicUrl, gpus, hosts, " +
 				"hostTimeout, management, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",

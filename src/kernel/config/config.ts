@@ -3,13 +3,11 @@ import { dirname, resolve } from "node:path";
 import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { HostConfig } from "../core/workers/hosts.ts";
-import type { RegistryLogin } from "../core/access/registry-login.ts";
 import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
 import { readHosts } from "./hosts.ts";
 import { readManagement } from "./management.ts";
-import { readRegistries } from "./registries.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 import { variables as variablesOf } from "./variables.ts";
@@ -25,8 +23,7 @@ export interface Config {
 	endpoints: Endpoint[];
 	/** Settings of modules, by their names. */
 	modules: Readonly<Record<string, unknown>>;
-	/** Logins by registry (D45). */
-	registries: ReadonlyMap<string, RegistryLogin>;
+	/** Variables that workers do not get. */
 	secretVariables: readonly string[];
 	/** Address for workers and snippets. Default: the listening address. */
 	publicUrl?: string | undefined;
@@ -69,16 +66,7 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 /** Keyed as {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
-	| "tls"
-	| "endpoints"
-	| "modules"
-	| "management"
-	| "registries"
-	| "secretVariables"
-	| "store"
-	| "drainMs"
-	| "budgets"
-	| "hosts"
+	"tls" | "endpoints" | "modules" | "management" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
 > & { config: string; store: string; hostTimeout: number; drainTimeout: number; tlsCert?: string; tlsKey?: string };
 
 export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -91,8 +79,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	const file = text === undefined ? {} : parseFile(text, path, sources, problems);
 	const variables = variablesOf(sources, problems);
 	const endpoints = readEndpoints(file["endpoints"], { path, variables }, problems).map(({ endpoint }) => endpoint);
-	const modules = readModules(sources.modules, file, { path, variables }, problems);
-	const { registries, secretVariables } = readRegistries(file["registries"], { ...sources, path }, problems);
+	const modules = readModules(sources.modules, file, { ...sources, path, variables }, problems);
 
 	const read = Object.entries(OPTIONS).map(([name, option]) => [name, optionValue(sources, option, problems, file)]);
 	const {
@@ -132,8 +119,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		ok: true,
 		config: {
 			...values,
-			registries,
-			secretVariables: [...secretVariables, ...variables.used],
+			secretVariables: variables.used,
 			tls: cert && key ? { cert: resolve(cwd, cert), key: resolve(cwd, key) } : undefined,
 			store,
 			endpoints,

@@ -1,14 +1,28 @@
 /** Members of `sluice.yaml` that belong to modules. */
 import { withDurations } from "../core/durations.ts";
 import { areaOf, EVENTS } from "../event-table.ts";
+import type { Env } from "../lib/env.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Variables, withVariables } from "./variables.ts";
 
 export interface ModuleSettings<Settings> {
 	/** Its description says what the member is for. */
 	readonly schema: Schema;
-	/** Its argument fits the schema. */
-	from(given: unknown): Settings;
+	/** `given` fits the schema. */
+	from(given: unknown, source: SettingsSource): Settings;
+}
+
+/** Where a member was read, for values that it only names. */
+export interface SettingsSource {
+	/** That of the file. */
+	readonly path: string;
+	readonly env: Env;
+	/** Undefined if the file cannot be read. */
+	readFile(path: string): string | undefined;
+	/** Sentences that refuse the start are added here. */
+	readonly problems: string[];
+	/** Workers do not get this variable. */
+	keepSecret(variable: string): void;
 }
 
 /** What the configuration needs of a module. */
@@ -32,18 +46,21 @@ export function moduleMembers(modules: readonly ConfiguredModule[]): Record<stri
 export function readModules(
 	modules: readonly ConfiguredModule[],
 	file: Readonly<Record<string, unknown>>,
-	{ path, variables }: { path: string; variables: Variables },
+	{ path, variables, env, readFile }: Omit<SettingsSource, "problems" | "keepSecret"> & { variables: Variables },
 	problems: string[],
 ): Record<string, unknown> {
+	const keepSecret = (variable: string): void => void variables.used.push(variable);
+	const source: SettingsSource = { path, env, readFile, problems, keepSecret };
 	const read = modules.flatMap(({ name, settings }) => {
 		const raw = file[name];
-		if (!settings || isAbsent(raw)) return [];
+		// The schema of the file refuses all else.
+		if (!settings || !isObject(raw)) return [];
 		const before = problems.length;
 		const { schema } = settings;
 		const given = withDurations(schema, withVariables(withoutAbsent(raw), `${path}: ${name}`, variables));
 		if (problems.length === before)
 			for (const { field, message } of check(schema, given, name)) problems.push(`${path}: ${field} ${message}`);
-		return problems.length === before ? [[name, settings.from(given)] as const] : [];
+		return problems.length === before ? [[name, settings.from(given, source)] as const] : [];
 	});
 	return Object.fromEntries(read);
 }

@@ -5,7 +5,6 @@ import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS } from "../core/budgets.ts";
 import { MANAGEMENT_OPTION } from "../core/management/rules.ts";
 import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
-import { REGISTRY_SETTINGS_SCHEMA } from "../core/access/registry-login.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 import type { Env } from "../lib/env.ts";
@@ -29,12 +28,6 @@ const fileSchema = (modules: Sources["modules"]): Schema =>
 			type: "object",
 			description: "Settings by endpoint id.",
 			"x-message": "must be an object of endpoint ids to settings.",
-		},
-		registries: {
-			type: "object",
-			additionalProperties: REGISTRY_SETTINGS_SCHEMA,
-			description: "Logins to registries of container images, by host.",
-			"x-message": "must be an object of registries to their logins.",
 		},
 		...moduleMembers(modules),
 		publicUrl: OPTIONS.publicUrl.schema,

@@ -39,10 +39,6 @@ export const ERRORS = {
 		sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
 	},
 	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
-	registry_not_found: {
-		status: 404,
-		sentence: "There is no login to the registry '{registry}'. GET /v1/registries lists those that exist.",
-	},
 	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
 	release_not_found: {
 		status: 404,

@@ -204,6 +204,7 @@ export function createEngine(o: EngineOptions) {
 			metrics,
 			webhooks,
 			instance: o.serviceId ?? run,
+			encryption: access.encryption,
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},

@@ -1,7 +1,7 @@
 /** Names of images and registries, and what Docker and registries say of a pull (D45). */
 import fc from "fast-check";
 import { imageName } from "../../../src/kernel/core/access/image-name.ts";
-import { readRegistryName } from "../../../src/kernel/core/access/registry-login.ts";
+import { readRegistryName } from "../../../src/modules/registries/login.ts";
 import { pullFault } from "../../../src/modules/docker/images/pull-texts.ts";
 import { pullProgress } from "../../../src/modules/docker/images/progress.ts";
 import { oddText } from "../generate.ts";
@@ -18,7 +18,7 @@ const word = fc.oneof(
 
 export const IMAGES = target({
 	name: "images",
-	sources: ["kernel/core/access/image-name.ts", "kernel/core/access/registry-login.ts", "modules/docker/images/"],
+	sources: ["kernel/core/access/image-name.ts", "modules/registries/login.ts", "modules/docker/images/"],
 	cases: fc.record({
 		name,
 		text: oddText,

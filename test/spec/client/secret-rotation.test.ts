@@ -10,7 +10,7 @@ import { fromText } from "../../../src/kernel/secrets/secret-key.ts";
 import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
 import { newTemplate } from "../../../src/kernel/core/management/template.ts";
 import { migrateStore, reencryptStore } from "../../../src/kernel/stores.ts";
-import { folder, type Folder, startService } from "../../support/service.ts";
+import { call, folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
 
 const S3 = { accessId: "i", accessSecret: "a-secret", bucketName: "b", endpointUrl: "https://s3" };
@@ -50,7 +50,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 	try {
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: {}, s3Config: S3 });
-		await first.engine.access.registries.put("ghcr.io", LOGIN);
+		expect((await call(first.url, "/v1/registries/ghcr.io", { method: "PUT", body: LOGIN })).status).toBe(200);
 		const { secrets, logins, templates } = first.engine.resources;
 		await secrets.create({ name: "s", value: "a-value" });
 		const login = await logins.create({ name: "l", ...LOGIN });
@@ -87,7 +87,7 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 			expect(last.engine.endpoints.get(id).env).toEqual({ TOKEN: "a-token" });
 			expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
 		}
-		expect(await last.engine.access.registries.loginFor("ghcr.io")).toEqual(LOGIN);
+		expect(await last.modules.registryLogin("ghcr.io")).toEqual(LOGIN);
 		const { resources } = last.engine;
 		expect((await resources.secrets.resolve({ A: "{{ RUNPOD_SECRET_s }}" })).env).toEqual({ A: "a-value" });
 		expect(await resources.logins.loginOf(login.id)).toEqual(LOGIN);

@@ -37,16 +37,15 @@ it("D45: a login is set, replaced, listed without its password, used by pulls, a
 		{ registry: "docker.io", username: "me" },
 		{ registry: name, username: "bot" },
 	]);
-	const { registries } = service.engine.access;
-	expect(await registries.loginFor(name)).toEqual({ username: "bot", password: PASSWORD });
-	expect(await registries.loginFor("ghcr.io")).toBeUndefined();
+	expect(await service.modules.registryLogin(name)).toEqual({ username: "bot", password: PASSWORD });
+	expect(await service.modules.registryLogin("ghcr.io")).toBeUndefined();
 
 	const path = `/registries/${encodeURIComponent(name)}`;
 	const removed = await admin.remove(path);
 	expect(removed.json).toMatchObject({ registry: name, username: "bot" });
 	expectError(await admin.remove(path), 404, "registry_not_found");
 	expectError(await admin.remove("/registries/-"), 404, "registry_not_found");
-	expect(await registries.loginFor(name)).toBeUndefined();
+	expect(await service.modules.registryLogin(name)).toBeUndefined();
 	await admin.remove("/registries/docker.io");
 
 	const { entries } = await admin.seen("/audit");

@@ -3,7 +3,6 @@ import { consoleLinks } from "./console-links.ts";
 import { encryption, type KeyRing } from "../../secrets/encryption.ts";
 import { failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
-import { registries } from "./registries.ts";
 import { sessions } from "./sessions.ts";
 import { workerTokens } from "./worker-tokens.ts";
 
@@ -32,8 +31,6 @@ export function createAccess(
 		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
-		/** Registry logins (D45). */
-		registries: registries(d),
 		encryption: d.encryption,
 		forgetCached,
 	};

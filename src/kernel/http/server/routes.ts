@@ -10,7 +10,6 @@ import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
 import { MANAGEMENT_ROUTES } from "../../api/management/routes.ts";
 import { METRICS_ROUTES, PROMETHEUS_ROUTES } from "../../api/metrics.ts";
-import { REGISTRY_ROUTES } from "../../api/registries.ts";
 import { RELEASE_ROUTES } from "../../api/releases.ts";
 import { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
 import { SESSION_ROUTES } from "../../api/sessions.ts";
@@ -46,7 +45,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
 	...bind(WEBHOOK_ROUTES, v1.WEBHOOK_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
-	...bind(REGISTRY_ROUTES, v1.REGISTRY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
 	...bind(HOST_ROUTES, v1.HOST_HANDLERS),

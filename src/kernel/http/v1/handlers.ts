@@ -5,7 +5,6 @@ import type { HOST_ROUTES } from "../../api/hosts.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { METRICS_ROUTES } from "../../api/metrics.ts";
-import type { REGISTRY_ROUTES } from "../../api/registries.ts";
 import type { RELEASE_ROUTES } from "../../api/releases.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
@@ -19,7 +18,6 @@ import * as keys from "./keys-api.ts";
 import * as liveFeed from "./feed-api.ts";
 import * as logs from "./logs-api.ts";
 import * as metrics from "./metrics-api.ts";
-import * as registries from "./registries-api.ts";
 import * as releases from "./releases-api.ts";
 import * as sessions from "./sessions-api.ts";
 import * as webhooks from "./webhooks-api.ts";
@@ -78,12 +76,6 @@ export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {
 	createKey: keys.create,
 	rotateKey: keys.rotate,
 	revokeKey: keys.revoke,
-};
-
-export const REGISTRY_HANDLERS: HandlersOf<typeof REGISTRY_ROUTES> = {
-	listRegistries: registries.list,
-	putRegistry: registries.put,
-	removeRegistry: registries.remove,
 };
 
 export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {

@@ -1,10 +1,10 @@
 /** `sluice registries`: logins to registries of container images (D36, D45). */
-import type { Registry } from "../../kernel/api/registries.ts";
-import type { CommandGroup } from "../framework/command.ts";
-import { readSecret } from "../framework/common-flags.ts";
-import { CliError } from "../client/errors.ts";
-import { listAction, serviceAction } from "../framework/service-action.ts";
-import { shortTime } from "../framework/table.ts";
+import type { Registry } from "./routes.ts";
+import type { CommandGroup } from "../../cli/framework/command.ts";
+import { readSecret } from "../../cli/framework/common-flags.ts";
+import { CliError } from "../../cli/client/errors.ts";
+import { listAction, serviceAction } from "../../cli/framework/service-action.ts";
+import { shortTime } from "../../cli/framework/table.ts";
 
 const list = listAction<Registry>({
 	name: "list",

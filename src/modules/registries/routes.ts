@@ -1,7 +1,8 @@
 /** Logins to registries of container images (D45, D39). */
-import { REGISTRY_LOGIN_SCHEMA } from "../core/access/registry-login.ts";
-import { NO_BODY, route } from "./definition/route.ts";
-import { listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { ERRORS } from "./errors.ts";
+import { REGISTRY_LOGIN_SCHEMA } from "../../kernel/core/access/registry-login.ts";
+import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
+import { listIn, MOMENT, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 
 export const REGISTRY = object({
 	registry: { ...TEXT, description: "Its host, perhaps with a port; docker.io: Docker Hub." },
@@ -32,7 +33,7 @@ export const REMOVE_REGISTRY = route("removeRegistry", "DELETE /v1/registries/:r
 	summary: "Removes the login to a registry.",
 	answer: { description: "The registry before its removal.", schema: REGISTRY },
 	body: NO_BODY,
-	errors: ["registry_not_found"],
+	errors: [ERRORS.registry_not_found],
 });
 
 export const REGISTRY_ROUTES = [LIST_REGISTRIES, PUT_REGISTRY, REMOVE_REGISTRY] as const;

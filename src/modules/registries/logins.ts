@@ -1,10 +1,11 @@
 /** Logins to registries of container images (D45), encrypted in the store. */
-import { ApiError } from "../../core/errors.ts";
-import type { RegistryLogin } from "../../core/access/registry-login.ts";
-import type { EngineContext } from "../context.ts";
-import type { RegistryRow } from "../../store/contract/registries.ts";
-import { unlessFull } from "../availability/storage/free-space.ts";
-import type { Encryption } from "../../secrets/encryption.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import type { RegistryLogin } from "../../kernel/core/access/registry-login.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { RegistryRow } from "../../kernel/store/contract/registries.ts";
+import { unlessFull } from "../../kernel/engine/availability/storage/free-space.ts";
+import { ERRORS } from "./errors.ts";
+import type { Encryption } from "../../kernel/secrets/encryption.ts";
 
 export interface RegistryView {
 	registry: string;
@@ -13,8 +14,10 @@ export interface RegistryView {
 	updatedAt: number;
 }
 
+export type Logins = ReturnType<typeof createLogins>;
+
 /** Names are those that `readRegistryName` returns. */
-export function registries({ now, encryption, ...d }: EngineContext & { encryption: Encryption }) {
+export function createLogins({ now, encryption, ...d }: EngineContext & { encryption: Encryption }) {
 	const store = d.store.registries;
 	const find = async (registry: string): Promise<RegistryRow | undefined> =>
 		(await store.list()).find((row) => row.registry === registry);
@@ -31,7 +34,7 @@ export function registries({ now, encryption, ...d }: EngineContext & { encrypti
 		/** Throws `registry_not_found`. */
 		async remove(registry: string) {
 			const row = await find(registry);
-			if (!row || !(await store.remove({ registry }))) throw new ApiError("registry_not_found", { registry });
+			if (!row || !(await store.remove({ registry }))) throw new ApiError(ERRORS.registry_not_found, { registry });
 			return viewOf(row);
 		},
 		/** Throws an Error with a sentence when the password cannot be read. */

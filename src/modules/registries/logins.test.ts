@@ -1,11 +1,11 @@
 /** Passwords of registries across restarts, keys and files (D22, D45). */
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { RegistryRow, RegistryStore } from "../../store/contract/registries.ts";
-import { encryption } from "../../secrets/encryption.ts";
-import { registries } from "./registries.ts";
+import { given } from "../../../test/support/given.ts";
+import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import type { RegistryRow, RegistryStore } from "../../kernel/store/contract/registries.ts";
+import { encryption } from "../../kernel/secrets/encryption.ts";
+import { createLogins } from "./logins.ts";
 
 const NAME = "registry.example.com";
 
@@ -33,7 +33,7 @@ function memory(): RegistryStore & { rows: Map<string, RegistryRow>; puts: numbe
 
 const [old, next] = [randomBytes(32), randomBytes(32)];
 const withKeys = (store: RegistryStore, key: Uint8Array) =>
-	registries(
+	createLogins(
 		given({
 			store: { registries: store },
 			now: () => 1000,

@@ -1,6 +1,7 @@
 /** `registries` in `sluice.yaml` (D45). */
 import { describe, expect, it } from "vitest";
 import { config, problems } from "../../../test/support/load-config.ts";
+import type { RegistrySettings } from "./settings.ts";
 
 const file = (registries: object): Record<string, string> => ({
 	"/srv/sluice.yaml": JSON.stringify({ registries }),
@@ -15,8 +16,8 @@ describe("D45: registries", () => {
 			}),
 			"/srv/secrets/hub": "from the file\n",
 		};
-		const { registries, secretVariables } = config({ files, env: { REGISTRY_PASSWORD: "p" } });
-		expect([...registries]).toEqual([
+		const { modules, secretVariables } = config({ files, env: { REGISTRY_PASSWORD: "p" } });
+		expect([...(modules["registries"] as RegistrySettings)]).toEqual([
 			["registry.example.com:5000", { username: "ci", password: "p" }],
 			["docker.io", { username: "me", password: "from the file" }],
 		]);
