@@ -41,6 +41,18 @@ export async function auditJob(q: {
 	}
 }
 
+/** Cancels a job that runs until it is cancelled, and whose id no client has. */
+export async function cancelJob({ api, tracker, job }: { api: Api; tracker: Tracker; job: Tracked }): Promise<void> {
+	const { result, from, to, status, json } = await api.call(`${api.url(0)}/v2/${job.endpoint}/cancel/${job.id}`, {
+		method: "POST",
+	});
+	// No server listened: nothing was refused.
+	if (result === "fail" && status === undefined) return;
+	const missing = status === 404 ? { missing: true as const } : {};
+	const state = result === "ok" ? { state: json.status } : {};
+	tracker.record({ op: "cancel", by: "audit", job: job.id, ...missing, ...state, result, from, to });
+}
+
 /** When nothing happens at the endpoint any more. */
 export async function readHealth(api: Api, tracker: Tracker, endpoint: string): Promise<void> {
 	const { result, from, to, json } = await api.call(`${api.url(0)}/v2/${endpoint}/health`);

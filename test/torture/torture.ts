@@ -3,7 +3,7 @@
  * judged. A job is closed when it was read again after a fault that followed its end.
  */
 import { api as connect, type Cuts } from "./api.ts";
-import { auditJob, readHealth, waitsFor } from "./audit.ts";
+import { auditJob, cancelJob, readHealth, waitsFor } from "./audit.ts";
 import { checker, type Counts } from "./checker/checker.ts";
 import type { Violation } from "./checker/job-history.ts";
 import { type ClientOptions, useEndpoint } from "./clients.ts";
@@ -19,6 +19,9 @@ import { work } from "./worker.ts";
 
 /** Longest wait for the last jobs, ms. */
 const DRAIN_MS = 150_000;
+
+/** When jobs that still run in the drain are cancelled, ms: three runs of one that hangs would outlast it. */
+const CANCEL_MS = 60_000;
 
 /** Between two faults, ms, at least and at most. */
 const PAUSES = [500, 12_000] as const;
@@ -196,6 +199,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	await Promise.all([faultsGoOn(), auditsGoOn()]);
 	submitting.abort();
 	const drainedAt = now() + DRAIN_MS;
+	const cancelAt = now() + CANCEL_MS;
 	const drained = new AbortController();
 	if (checked.violations.length === 0)
 		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() => drained.abort());
@@ -205,6 +209,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	for (const job of tracker.jobs.values()) job.left = true;
 	while (tracker.jobs.size > 0 && now() < drainedAt && checked.violations.length === 0) {
 		await audit();
+		if (now() > cancelAt)
+			for (const job of tracker.jobs.values()) if (job.running > 0) await cancelJob({ api, tracker, job });
 		await sleep(AUDIT_MS);
 	}
 	const found = [...checked.violations];
