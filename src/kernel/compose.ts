@@ -25,9 +25,9 @@ import { diskOf, openStore } from "./stores.ts";
 import type { Module } from "./module.ts";
 import { eventsOf, moduleHost, type ModuleHost, variableSettings } from "./module-host.ts";
 import { version } from "./version.ts";
-import { hostResolver } from "./webhooks/resolver.ts";
-import { webhookSender } from "./webhooks/post.ts";
-import { webhookFault } from "./webhooks/target.ts";
+import { hostResolver } from "./post/resolver.ts";
+import { signedPost } from "./post/post.ts";
+import { addressFault } from "./post/target.ts";
 import type { Env } from "./lib/env.ts";
 
 export interface App {
@@ -113,8 +113,8 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		sealKeys,
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
-		sendWebhook: webhookSender({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
-		webhookFault: (url) => webhookFault(url, config.webhooksAllowPrivateNetworks),
+		sendWebhook: signedPost({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
+		addressFault: (url) => addressFault(url, config.webhooksAllowPrivateNetworks),
 		gpus: config.gpus,
 		management: config.management,
 		hostname: hostname(),
@@ -124,7 +124,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		await engine.prepare(config.endpoints);
 		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
-			post: (q) => webhookSender({ ...sender, ...q }),
+			post: (q) => signedPost({ ...sender, ...q }),
 		});
 		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({

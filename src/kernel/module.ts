@@ -13,7 +13,7 @@ import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
 import type { Encryption } from "./secrets/encryption.ts";
 import type { Service } from "./system/loop.ts";
-import type { SendWebhook } from "./webhooks/contract.ts";
+import type { SignedPost } from "./post/contract.ts";
 
 export interface Module<Settings = unknown> {
 	/** That of its folder, and of its member of `sluice.yaml`. */
@@ -66,5 +66,5 @@ export interface Kernel
 	/** Address of the service, known once it listens. */
 	url: Promise<string>;
 	/** One POST to an address, which may be refused for the network that it is in. */
-	post: (q: { allowPrivateNetworks: boolean }) => SendWebhook;
+	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
 }

@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signedHeaders } from "../../src/kernel/webhooks/post.ts";
+import { signedHeaders } from "../../src/kernel/post/post.ts";
 import { call, startService } from "../support/service.ts";
 
 const FILE = fileURLToPath(new URL("../../examples/webhook-receiver/receiver.js", import.meta.url));

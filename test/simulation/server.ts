@@ -5,7 +5,7 @@ import { createEngine, type Engine } from "../../src/kernel/engine/engine.ts";
 import { eventBus } from "../../src/kernel/events.ts";
 import type { Launcher, WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
-import type { SendWebhook } from "../../src/kernel/webhooks/contract.ts";
+import type { SignedPost } from "../../src/kernel/post/contract.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
 import type { Listener } from "./network.ts";
@@ -35,7 +35,7 @@ export interface ServerOptions {
 	process: Process;
 	store: Store;
 	launcher: Launcher;
-	sendWebhook: SendWebhook;
+	sendWebhook: SignedPost;
 	random: (bytes: number) => Uint8Array;
 	endpoints: readonly Endpoint[];
 	plant: Plant;
@@ -72,7 +72,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			sealKeys: { ring: [new Uint8Array(32)], checks: { opened: "", used: "", alone: "" } },
 			storeId: await store.identity(),
 			sendWebhook: o.sendWebhook,
-			webhookFault: () => undefined,
+			addressFault: () => undefined,
 			gpus: 0,
 		});
 		engine = plant.engine?.(made) ?? made;

@@ -5,7 +5,7 @@
 import { STEP_MS } from "../../src/kernel/engine/availability/clock/clock-measurement.ts";
 import type { Random } from "../../src/kernel/lib/ids.ts";
 import { stringOf } from "../../src/kernel/lib/json/json-text.ts";
-import type { SendWebhook, WebhookAnswer } from "../../src/kernel/webhooks/contract.ts";
+import type { SignedPost, PostAnswer } from "../../src/kernel/post/contract.ts";
 import { checker } from "../torture/checker/checker.ts";
 import type { Violation } from "../torture/checker/job-history.ts";
 import type { Op } from "../torture/history.ts";
@@ -109,13 +109,13 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		},
 	});
 
-	function sendFrom(process: Process): SendWebhook {
+	function sendFrom(process: Process): SignedPost {
 		return ({ id, body, signal }) =>
-			new Promise<WebhookAnswer>((resolve, reject) => {
+			new Promise<PostAnswer>((resolve, reject) => {
 				signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
 				if (!process.act()) return;
 				const broken = { error: "the connection broke" };
-				const answered = (answer: WebhookAnswer): void => void process.after(network.delay(), () => resolve(answer));
+				const answered = (answer: PostAnswer): void => void process.after(network.delay(), () => resolve(answer));
 				world.after(network.delay(), () => {
 					if (network.isLost()) return answered(broken);
 					const sent = { delivery: id, body: JSON.parse(stringOf(body)), from: time.now() };

@@ -31,7 +31,7 @@ const ENGINE = [
 	"kernel/launchers/index.ts",
 	"kernel/launchers/endpoint-settings.ts",
 	"kernel/secrets/encryption.ts",
-	"kernel/webhooks/contract.ts",
+	"kernel/post/contract.ts",
 	"kernel/events.ts",
 	"node:crypto",
 ];
@@ -84,7 +84,7 @@ const MODULE = [
 	"kernel/engine/invalid-cursor.ts",
 	"kernel/engine/availability/storage/free-space.ts",
 	"kernel/store/contract/",
-	"kernel/webhooks/contract.ts",
+	"kernel/post/contract.ts",
 	"kernel/http/exchange/",
 	"kernel/http/gates/auth.ts",
 	"kernel/http/memory/",
@@ -150,8 +150,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 	],
 	"kernel/launchers/": LAUNCHERS,
 	"kernel/launchers/index.ts": ["kernel/launchers/", "kernel/core/", "kernel/lib/", "#launchers"],
-	"kernel/webhooks/": [
-		"kernel/webhooks/",
+	"kernel/post/": [
+		"kernel/post/",
 		"kernel/core/",
 		"kernel/lib/",
 		"kernel/system/clock.ts",
@@ -224,7 +224,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/engine/",
 		"kernel/http/server/server.ts",
 		"kernel/launchers/",
-		"kernel/webhooks/",
+		"kernel/post/",
 		"kernel/secrets/",
 		"kernel/stores.ts",
 		"kernel/system/",

@@ -9,7 +9,7 @@ import { hex, type Random } from "../lib/ids.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import { backgroundTasks } from "../system/loop.ts";
 import type { Store, StoreLoad } from "../store/contract/store.ts";
-import type { SendWebhook } from "../webhooks/contract.ts";
+import type { SignedPost } from "../post/contract.ts";
 import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "../secrets/encryption.ts";
 import { createAvailability } from "./availability/availability.ts";
@@ -45,9 +45,9 @@ export interface EngineOptions {
 	/** Keys for stored secrets (D21, D22). */
 	sealKeys: SealKeys;
 	storeId: string;
-	sendWebhook: SendWebhook;
+	sendWebhook: SignedPost;
 	/** Why a webhook can never be sent to this URL. Undefined if it may. */
-	webhookFault: (url: string) => string | undefined;
+	addressFault: (url: string) => string | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	/** GPUs of this machine that launched workers share. */
@@ -208,7 +208,7 @@ export function createEngine(o: EngineOptions) {
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},
-		webhookFault: o.webhookFault,
+		addressFault: o.addressFault,
 		calendar: time.calendar,
 		/** Budgets (D41). */
 		budgets,

@@ -4,14 +4,14 @@
  */
 import { type AlertMessage, textOf } from "./message.ts";
 import type { AlertReceiver } from "./settings.ts";
-import type { SendWebhook, WebhookTry } from "../../kernel/webhooks/contract.ts";
+import type { SignedPost, PostRequest } from "../../kernel/post/contract.ts";
 import type { SendAlert } from "./contract.ts";
 import { masked } from "../../kernel/lib/masked.ts";
 
 /** Characters: https://docs.discord.com/developers/resources/webhook, https://docs.ntfy.sh/config (bytes). */
 const MOST = { discord: 2000, ntfy: 4096, slack: 4000 } as const;
 
-export function alertSender(post: SendWebhook): SendAlert {
+export function alertSender(post: SignedPost): SendAlert {
 	return async (receiver, message, signal) => {
 		if (receiver.type === "email") return (await import("./mail.ts")).sendMail(receiver, message, signal);
 		const { status = 0, answer, error } = await post({ id: message.id, signal, ...postOf(receiver, message) });
@@ -40,7 +40,7 @@ function secretsOf(receiver: Exclude<AlertReceiver, { type: "email" }>): string[
 function postOf(
 	receiver: Exclude<AlertReceiver, { type: "email" }>,
 	message: AlertMessage,
-): Pick<WebhookTry, "url" | "body" | "secrets" | "headers"> {
+): Pick<PostRequest, "url" | "body" | "secrets" | "headers"> {
 	const { url, type } = receiver;
 	if (type === "webhook") {
 		const { title, alerts } = message;

@@ -1,8 +1,8 @@
 /** Addresses and URLs of webhooks, against the ranges as numbers. */
 import { isIPv4 } from "node:net";
 import fc from "fast-check";
-import { notPublic } from "../../../src/kernel/webhooks/address.ts";
-import { targetOf } from "../../../src/kernel/webhooks/target.ts";
+import { notPublic } from "../../../src/kernel/post/address.ts";
+import { targetOf } from "../../../src/kernel/post/target.ts";
 import { natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -78,7 +78,7 @@ const group = fc.oneof(
 
 export const ADDRESS = target({
 	name: "webhook-address",
-	sources: ["kernel/webhooks/address.ts"],
+	sources: ["kernel/post/address.ts"],
 	cases: fc.record({
 		groups: fc.oneof(
 			fc.array(group, { minLength: 8, maxLength: 8 }),
@@ -105,7 +105,7 @@ export const ADDRESS = target({
 
 export const WEBHOOK_URL = target({
 	name: "webhook-url",
-	sources: ["kernel/webhooks/target.ts"],
+	sources: ["kernel/post/target.ts"],
 	cases: fc.record({
 		url: fc.oneof(
 			fc

@@ -26,8 +26,6 @@ export function waitsOf(schedule: Schedule): readonly number[] {
 	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
 }
 
-export const DELIVERY_TIMEOUT_MS = 10_000;
-
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
 /** The last tries stay in a record; redelivery adds tries. */

@@ -3,7 +3,7 @@ import { afterTry, sentBody, waitsOf } from "../../core/webhooks/delivery.ts";
 import { clientTrace } from "../../core/trace-context.ts";
 import { PAUSE_AFTER, receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
-import type { SendWebhook, WebhookAnswer } from "../../webhooks/contract.ts";
+import type { SignedPost, PostAnswer } from "../../post/contract.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -13,7 +13,7 @@ export interface WebhooksContext extends EngineContext {
 	endpoints: Endpoints;
 	/** One server sends for all, within the limits of each receiver. */
 	cluster: Cluster;
-	send: SendWebhook;
+	send: SignedPost;
 }
 
 /**
@@ -54,7 +54,7 @@ async function answerTo(
 	d: WebhooksContext,
 	{ id, endpoint, job, url, body: claimed, inputBytes, requestId, trace }: DueDelivery,
 	signal: AbortSignal,
-): Promise<WebhookAnswer & { sent: boolean }> {
+): Promise<PostAnswer & { sent: boolean }> {
 	const secret = d.endpoints.webhookSecret(endpoint);
 	if (!secret.ok) {
 		const reason =

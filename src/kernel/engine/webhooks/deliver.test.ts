@@ -15,7 +15,7 @@ import { FIRST_PAUSE_MS } from "../../core/webhooks/receiver.ts";
 import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
 import { openSqlite } from "../../store/sqlite/open.ts";
-import type { SendWebhook } from "../../webhooks/contract.ts";
+import type { SignedPost } from "../../post/contract.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import { createAvailability } from "../availability/availability.ts";
 import type { WebhookSecret } from "../endpoints/webhook-secrets.ts";
@@ -32,7 +32,7 @@ const GOOD: WebhookSecret = { ok: true, text: "whsec_AAAA" };
  * A loop over one store. `send` answers each try; `fail` makes a step of the store fail so many
  * times.
  */
-async function sample(send: SendWebhook) {
+async function sample(send: SignedPost) {
 	const place = folder();
 	// Waits for the disk take real time, which a manual clock must not leap over.
 	const store: Store = counted(await openSqlite({ path: `${place.path}/sluice.db` }));

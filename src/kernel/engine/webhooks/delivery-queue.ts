@@ -4,7 +4,7 @@
  * receivers that hang delay only each other.
  */
 import type { BudgetMeters } from "../../core/budgets.ts";
-import { DELIVERY_TIMEOUT_MS } from "../../core/webhooks/delivery.ts";
+import { POST_TIMEOUT_MS } from "../../post/contract.ts";
 import { sizeOf } from "../../lib/json/json-text.ts";
 import { receiverOf } from "../../core/webhooks/receiver.ts";
 import type { DueDelivery } from "../../store/contract/webhooks.ts";
@@ -32,7 +32,7 @@ const ROW_CHARACTERS = 1000;
 const MAX_REMEMBERED = 10_000;
 
 /** Time from the start of a send to the record of its end: a delivery held for less is not begun. */
-export const SEND_MS = DELIVERY_TIMEOUT_MS + 2000;
+export const SEND_MS = POST_TIMEOUT_MS + 2000;
 
 /** `paused`: after several attempts without an answer. */
 export type LastAttempt = "answered" | "unanswered" | "paused";

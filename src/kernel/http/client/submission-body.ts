@@ -40,7 +40,7 @@ export async function readSubmitted(call: Call<"endpoint">, operation: Operation
 	const ignored = scan.others!.length > 0 || policy ? ignoredMembers(scan.others!, parsedPolicy) : NONE;
 	if (ignored.length > 0) call.res.setHeader("Sluice-Ignored", ignored.join(", "));
 	if (!read.ok) throw badRequest(read.faults);
-	const why = read.options.webhook === undefined ? undefined : call.engine.webhookFault(read.options.webhook);
+	const why = read.options.webhook === undefined ? undefined : call.engine.addressFault(read.options.webhook);
 	if (why !== undefined) throw badRequest([{ field: "webhook", message: `can never be sent: ${why}.` }]);
 	return {
 		id: call.engine.jobs.newId(operation),

@@ -20,7 +20,7 @@ export const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 /** The site of one test file. */
 export interface WebhookSite {
 	/**
-	 * The hand of the clock. Time may only pass {@link DELIVERY_TIMEOUT_MS} while no try is in
+	 * The hand of the clock. Time may only pass {@link POST_TIMEOUT_MS} while no try is in
 	 * flight: real sockets do not hurry with it.
 	 */
 	hand: ManualClock;

@@ -1,7 +1,7 @@
 /** Which addresses are public, and where a URL leads, in every spelling (D21). */
 import { describe, expect, it } from "vitest";
 import { notPublic } from "./address.ts";
-import { type Address, targetOf, webhookFault } from "./target.ts";
+import { type Address, targetOf, addressFault } from "./target.ts";
 
 describe("addresses", () => {
 	it.each([
@@ -210,10 +210,10 @@ describe("targets", () => {
 
 	it("D21: what the text alone decides is known without DNS; a name is not", () => {
 		for (const text of ["http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://0x7f.1/", "ftp://a.example/"])
-			expect(webhookFault(text, false), text).toMatch(/./);
-		for (const text of ["http://a.example/", "http://u:p@1.1.1.1/"]) expect(webhookFault(text, false)).toBeUndefined();
-		expect(webhookFault("http://10.0.0.1/", true)).toBeUndefined();
-		expect(webhookFault("http://u:%ff@10.0.0.1/", true)).toContain("percent-encoding");
+			expect(addressFault(text, false), text).toMatch(/./);
+		for (const text of ["http://a.example/", "http://u:p@1.1.1.1/"]) expect(addressFault(text, false)).toBeUndefined();
+		expect(addressFault("http://10.0.0.1/", true)).toBeUndefined();
+		expect(addressFault("http://u:%ff@10.0.0.1/", true)).toContain("percent-encoding");
 	});
 
 	it.each([

@@ -1,4 +1,4 @@
-/** The host of a webhook URL is resolved only once, so that a later DNS change cannot redirect the request (D21). */
+/** The host of a URL is resolved only once, so that a later DNS change cannot redirect the request (D21). */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { notPublic } from "./address.ts";
@@ -57,7 +57,7 @@ export async function targetOf(
 }
 
 /** Returns why an address can never be sent to, whatever its host name leads to. Undefined if it may. */
-export function webhookFault(text: string, allowPrivateNetworks: boolean): string | undefined {
+export function addressFault(text: string, allowPrivateNetworks: boolean): string | undefined {
 	const place = placeOf(text, allowPrivateNetworks);
 	return place.ok ? undefined : place.refusal;
 }

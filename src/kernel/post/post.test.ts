@@ -12,7 +12,7 @@ import { RECEIVER_CERTIFICATE, RECEIVER_HOST } from "../../../test/support/recei
 import { hangUp, silence, webhookReceiver, type WebhookReceiver } from "../../../test/support/webhook-receiver.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 import { hostResolver } from "./resolver.ts";
-import { webhookSender } from "./post.ts";
+import { signedPost } from "./post.ts";
 import type { Resolve } from "./target.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -32,7 +32,7 @@ async function receiver(q: Parameters<typeof webhookReceiver>[0] = {}): Promise<
 
 function sender({ allowPrivateNetworks = true, resolve }: { allowPrivateNetworks?: boolean; resolve?: Resolve } = {}) {
 	const clock = manualClock();
-	const send = webhookSender({
+	const send = signedPost({
 		clock,
 		allowPrivateNetworks,
 		userAgent: "Sluice/1.2.3",

@@ -1,15 +1,18 @@
-/** The engine's interface for sending a webhook. */
+/** One signed POST to an address that somebody else gave. Webhooks and receivers of alerts get them. */
 import type { TraceContext } from "../core/trace-context.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 
-export interface WebhookTry {
+/** A try ends after this time without an answer. */
+export const POST_TIMEOUT_MS = 10_000;
+
+export interface PostRequest {
 	url: string;
 	/** Header `webhook-id`. */
 	id: string;
 	body: JsonText;
 	/** `whsec_` + base64 of the key; several while one replaces another. None: not signed. */
 	secrets: readonly string[];
-	/** In addition to those of a webhook, or in place of them. */
+	/** In addition to those of every call, or in place of them. */
 	headers?: Readonly<Record<string, string>> | undefined;
 	/** `X-Request-Id` of the submission. */
 	requestId?: string | undefined;
@@ -19,7 +22,7 @@ export interface WebhookTry {
 	signal: AbortSignal;
 }
 
-export interface WebhookAnswer {
+export interface PostAnswer {
 	status?: number | undefined;
 	/** The beginning of the response, printable; absent when empty. */
 	answer?: string | undefined;
@@ -30,4 +33,4 @@ export interface WebhookAnswer {
 }
 
 /** Rejects only when its signal aborts. */
-export type SendWebhook = (q: WebhookTry) => Promise<WebhookAnswer>;
+export type SignedPost = (q: PostRequest) => Promise<PostAnswer>;

@@ -1,14 +1,13 @@
-/** One webhook POST (spec 6, D21): signed, to the checked address only, no redirects, no proxy, at most 10 s. */
+/** One POST (spec 6, D21): signed, to the checked address only, no redirects, no proxy, at most 10 s. */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { createHmac } from "node:crypto";
 import type { Clock } from "../system/clock.ts";
 import { traceparentOf } from "../core/trace-context.ts";
-import { DELIVERY_TIMEOUT_MS } from "../core/webhooks/delivery.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";
-import type { SendWebhook, WebhookAnswer } from "./contract.ts";
+import { POST_TIMEOUT_MS, type PostAnswer, type SignedPost } from "./contract.ts";
 import { masked } from "../lib/masked.ts";
 import { type Address, type Resolve, targetOf } from "./target.ts";
 
@@ -29,7 +28,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 	ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
 };
 
-export function webhookSender({
+export function signedPost({
 	clock,
 	allowPrivateNetworks,
 	userAgent,
@@ -39,11 +38,11 @@ export function webhookSender({
 	allowPrivateNetworks: boolean;
 	userAgent: string;
 	resolve: Resolve;
-}): SendWebhook {
+}): SignedPost {
 	return async ({ url, id, body, secrets, headers: own, requestId, trace, signal }) => {
 		const over = new AbortController();
 		let late = false;
-		void clock.sleep(DELIVERY_TIMEOUT_MS, over.signal).then(() => {
+		void clock.sleep(POST_TIMEOUT_MS, over.signal).then(() => {
 			late = !over.signal.aborted;
 			over.abort();
 		});
@@ -68,7 +67,7 @@ export function webhookSender({
 		} catch (error) {
 			signal.throwIfAborted();
 			return {
-				error: late ? `there was no answer within ${DELIVERY_TIMEOUT_MS / 1000} s` : sentence(error),
+				error: late ? `there was no answer within ${POST_TIMEOUT_MS / 1000} s` : sentence(error),
 			};
 		} finally {
 			over.abort();
@@ -84,7 +83,7 @@ function post(
 	url: URL,
 	address: Address,
 	{ headers, body, signal }: { headers: Record<string, string | number>; body: JsonText; signal: AbortSignal },
-): Promise<WebhookAnswer> {
+): Promise<PostAnswer> {
 	return new Promise((resolve, reject) => {
 		const send = url.protocol === "https:" ? requestHttps : requestHttp;
 		const request = send(url, {
