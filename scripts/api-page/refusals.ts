@@ -11,7 +11,6 @@ export const ALWAYS: readonly string[] = ["bad_http", "request_timeout", "header
 const UNKNOWN: Readonly<Record<string, string>> = {
 	":endpoint": "endpoint_not_found",
 	":job": "job_not_found",
-	":delivery": "delivery_not_found",
 	":key": "key_not_found",
 	":session": "session_not_found",
 	":host": "host_not_found",

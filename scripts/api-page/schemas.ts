@@ -17,7 +17,7 @@ import { RELEASE } from "../../src/kernel/api/releases.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { CONSOLE_SESSION } from "../../src/kernel/api/sessions.ts";
 import { SERVER } from "../../src/kernel/api/service.ts";
-import { DELIVERY } from "../../src/kernel/api/webhooks.ts";
+import { DELIVERY } from "../../src/modules/webhooks/routes.ts";
 import { DISPATCHED_JOB } from "../../src/kernel/api/worker-protocol.ts";
 import { WORKER } from "../../src/kernel/api/workers.ts";
 

@@ -1,12 +1,12 @@
 /** `docs/reference/limits.md`: rates, concurrency, sizes and bounds, with the numbers that hold. */
 import { type Budget, BUDGETS } from "../../src/kernel/core/budgets.ts";
-import { DELIVERY_KEPT_MS, SPECIFIED_SCHEDULE } from "../../src/kernel/core/webhooks/delivery.ts";
 import { ENDPOINT_DEFAULTS } from "../../src/kernel/core/endpoints/endpoint-schema.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "../../src/kernel/core/endpoints/limits.ts";
 import { MAX_LOSSES } from "../../src/kernel/core/jobs/job-transitions.ts";
 import { CHUNK_LIMIT, RESULT_LIMIT } from "../../src/kernel/core/jobs/report.ts";
 import { SUBMISSION_JSON, SUBMISSION_SCHEMA } from "../../src/kernel/core/jobs/submission.ts";
 import { POST_TIMEOUT_MS } from "../../src/kernel/post/contract.ts";
+import { DELIVERY_KEPT_MS, SPECIFIED_SCHEDULE } from "../../src/modules/webhooks/schedule.ts";
 import { ROUTES } from "../../src/modules/tables.ts";
 import { SYNC_WAIT, STREAM_WAIT } from "../../src/kernel/api/jobs.ts";
 import { code, duration, grouped, type Page, table } from "./markdown.ts";

@@ -27,7 +27,6 @@ import { eventsOf, moduleHost, type ModuleHost, variableSettings } from "./modul
 import { version } from "./version.ts";
 import { hostResolver } from "./post/resolver.ts";
 import { signedPost } from "./post/post.ts";
-import { addressFault } from "./post/target.ts";
 import type { Env } from "./lib/env.ts";
 
 export interface App {
@@ -113,8 +112,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		sealKeys,
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
-		sendWebhook: signedPost({ ...sender, allowPrivateNetworks: config.webhooksAllowPrivateNetworks }),
-		addressFault: (url) => addressFault(url, config.webhooksAllowPrivateNetworks),
 		gpus: config.gpus,
 		management: config.management,
 		hostname: hostname(),
@@ -125,6 +122,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
 			post: (q) => signedPost({ ...sender, ...q }),
+			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
 		});
 		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({

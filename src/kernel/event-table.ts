@@ -262,15 +262,6 @@ export const EVENTS = {
 	"certificate.failed": error<{ reason: string }>(
 		({ reason }) => `the TLS certificate was not replaced, the old certificate stays in use: ${reason}`,
 	),
-	/**
-	 * A receiver did not answer several attempts of an endpoint in a row: its webhooks wait for
-	 * `retryMs` (D21).
-	 */
-	"webhook.paused": warn<{ endpoint: string; host: string; reason: string; unanswered: number; retryMs: number }>(
-		({ endpoint, host, unanswered, reason, retryMs }) =>
-			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
-			`were not answered, the last because ${reason}`,
-	),
 	/** Lines that are missing on stderr here, because nothing read it and as many wait for it as may. */
 	"log.dropped": warn<{ lines: number }>(
 		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,

@@ -52,10 +52,7 @@ export interface OpenModule {
 }
 
 /** All that a module may use of the kernel. */
-export interface Kernel
-	extends EngineContext,
-		StoreState,
-		Pick<Engine, "cluster" | "endpoints" | "metrics" | "webhooks"> {
+export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
 	workers: Pick<Engine["workers"], "registry">;
 	/** Names this server among those that share a store, else this run of it. */
 	instance: string;
@@ -67,4 +64,6 @@ export interface Kernel
 	url: Promise<string>;
 	/** One POST to an address, which may be refused for the network that it is in. */
 	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
+	/** Whether addresses of clients may be in private networks (`webhooks.allowPrivateNetworks`). */
+	allowPrivateNetworks: boolean;
 }

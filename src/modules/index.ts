@@ -5,5 +5,6 @@ import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
 import { registries } from "./registries/module.ts";
 import { telemetry } from "./telemetry/module.ts";
+import { webhooks } from "./webhooks/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts, audit, openai, registries, telemetry];
+export const MODULES: readonly ServiceModule[] = [alerts, audit, openai, registries, telemetry, webhooks];

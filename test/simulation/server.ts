@@ -6,6 +6,7 @@ import { eventBus } from "../../src/kernel/events.ts";
 import type { Launcher, WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import type { SignedPost } from "../../src/kernel/post/contract.ts";
+import { openWebhooks } from "../../src/modules/webhooks/open.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
 import type { Listener } from "./network.ts";
@@ -71,14 +72,17 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			workerLogs: NO_LOGS,
 			sealKeys: { ring: [new Uint8Array(32)], checks: { opened: "", used: "", alone: "" } },
 			storeId: await store.identity(),
-			sendWebhook: o.sendWebhook,
-			addressFault: () => undefined,
 			gpus: 0,
 		});
 		engine = plant.engine?.(made) ?? made;
 		await made.prepare(o.endpoints);
+		const { services = [] } = await openWebhooks({
+			...made.kernel,
+			post: () => o.sendWebhook,
+			allowPrivateNetworks: true,
+		});
 		listens = true;
-		await made.start({ url: URL, sharedUrl: URL, services: [] });
+		await made.start({ url: URL, sharedUrl: URL, services });
 	}
 
 	return {

@@ -298,13 +298,6 @@ const HOW: Record<
 	memory_share: () => secondUpload("/v2/open/run", 10_000_000),
 	memory_spent: () => secondUpload("/v2/open/runsync", 20_000_000),
 	too_many_at_once: () => get("/v2/tight/requests"),
-	delivery_not_found: () => get("/v1/webhooks/msg_none/redeliver", { method: "POST" }),
-	async delivery_pending() {
-		const id = await submitted(service, "open", { input: {}, webhook: "http://receiver.invalid/" });
-		await get(`/v2/open/cancel/${id}`, { method: "POST" });
-		const { deliveries } = (await call(service.url, `/v1/webhooks?job=${id}`)).json;
-		return await get(`/v1/webhooks/${deliveries[0].id}/redeliver`, { method: "POST" });
-	},
 	async job_not_retryable() {
 		const id = await submitted(service, "open");
 		const answer = await get(`/v2/open/retry/${id}`, { method: "POST" });

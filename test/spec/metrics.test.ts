@@ -204,11 +204,12 @@ it("D40: how long webhooks are overdue", async () => {
 	await call(service.url, `/v2/hooks/cancel/${id}`, { method: "POST" });
 	await failed;
 	expect(await overdue()).toBe(0);
-	const { pending } = service.engine.webhooks;
-	service.engine.webhooks.pending = async () =>
+	const { deliveries } = service.engine.metrics;
+	const { pending } = deliveries;
+	deliveries.pending = async () =>
 		(await pending()).map((each) => ({ ...each, oldestDueAt: service.engine.now() - 90_000 }));
 	expect(await overdue()).toBe(90);
-	service.engine.webhooks.pending = pending;
+	deliveries.pending = pending;
 	receiver.close();
 });
 

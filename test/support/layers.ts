@@ -31,7 +31,6 @@ const ENGINE = [
 	"kernel/launchers/index.ts",
 	"kernel/launchers/endpoint-settings.ts",
 	"kernel/secrets/encryption.ts",
-	"kernel/post/contract.ts",
 	"kernel/events.ts",
 	"node:crypto",
 ];
@@ -44,7 +43,7 @@ const DOMAINS = [
 	["endpoints"],
 	["management"],
 	["workers"],
-	["jobs", "webhooks", "metrics"],
+	["jobs", "metrics"],
 	["releases"],
 	["scaling"],
 	["lifecycle"],
@@ -85,6 +84,7 @@ const MODULE = [
 	"kernel/engine/availability/storage/free-space.ts",
 	"kernel/store/contract/",
 	"kernel/post/contract.ts",
+	"kernel/post/target.ts",
 	"kernel/http/exchange/",
 	"kernel/http/gates/auth.ts",
 	"kernel/http/memory/",
@@ -269,6 +269,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	...moduleRows("audit"),
 	...moduleRows("openai"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
+	...moduleRows("webhooks"),
 	"modules/index.ts": ["modules/"],
 	"modules/launchers.ts": [
 		"type kernel/launchers/definition.ts",

@@ -12,7 +12,7 @@ export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../..
 export type { Server } from "../../../src/kernel/api/service.ts";
 export type { AuditEntry } from "../../../src/modules/audit/routes.ts";
 export type { Alert, Alerts } from "../../../src/modules/alerts/routes.ts";
-export type { Delivery, DeliveryDetail } from "../../../src/kernel/api/webhooks.ts";
+export type { Delivery, DeliveryDetail } from "../../../src/modules/webhooks/routes.ts";
 export type {
 	EndedWorker,
 	FoundLine,

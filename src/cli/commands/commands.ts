@@ -24,28 +24,13 @@ import { releases } from "./releases.ts";
 import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
-import { webhooks } from "./webhooks.ts";
 import { workerEnv } from "./worker-env.ts";
 import { logsCommand, workers } from "./jobs/workers.ts";
 
 /** In the order of the help text; those of modules follow in their group. */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [
-		endpoints,
-		releases,
-		diff,
-		apply,
-		exportCommand,
-		jobs,
-		workers,
-		logsCommand,
-		top,
-		workerEnv,
-		gpus,
-		hosts,
-		webhooks,
-	],
+	Run: [endpoints, releases, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus, hosts],
 	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -34,10 +34,6 @@ export const ERRORS = {
 		status: 404,
 		sentence: "There is no job '{job}' on endpoint '{endpoint}': the id is unknown, or its result has expired.",
 	},
-	delivery_not_found: {
-		status: 404,
-		sentence: "There is no webhook delivery '{delivery}': the id is unknown, or it is over 7 days old.",
-	},
 	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
 	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
 	release_not_found: {
@@ -104,10 +100,6 @@ export const ERRORS = {
 		status: 409,
 		sentence:
 			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
-	},
-	delivery_pending: {
-		status: 409,
-		sentence: "Delivery '{delivery}' is in progress; it can be sent again after it was delivered or has failed.",
 	},
 	last_admin_key: {
 		status: 409,

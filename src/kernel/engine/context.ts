@@ -33,6 +33,8 @@ export interface EngineContext {
 /** What modules do at fixed points of the kernel. A member is absent while no open module has it. */
 export interface Hooks {
 	traces?: TraceHooks;
+	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
+	webhookFault?: (url: string) => string | undefined;
 }
 
 /** Reports errors of repeated work, except those of an unavailable store, which `store.away` reports. */

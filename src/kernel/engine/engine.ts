@@ -9,7 +9,6 @@ import { hex, type Random } from "../lib/ids.ts";
 import type { Launcher, WorkerLogs } from "../launchers/launcher.ts";
 import { backgroundTasks } from "../system/loop.ts";
 import type { Store, StoreLoad } from "../store/contract/store.ts";
-import type { SignedPost } from "../post/contract.ts";
 import { createAccess } from "./access/access.ts";
 import type { SealKeys } from "../secrets/encryption.ts";
 import { createAvailability } from "./availability/availability.ts";
@@ -28,7 +27,6 @@ import { createMetrics } from "./metrics/metrics.ts";
 import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
-import { createWebhooks } from "./webhooks/webhooks.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
 import { Workers } from "./workers/workers.ts";
 
@@ -45,9 +43,6 @@ export interface EngineOptions {
 	/** Keys for stored secrets (D21, D22). */
 	sealKeys: SealKeys;
 	storeId: string;
-	sendWebhook: SignedPost;
-	/** Why a webhook can never be sent to this URL. Undefined if it may. */
-	addressFault: (url: string) => string | undefined;
 	apiKey?: string | undefined;
 	management?: ManagementRules;
 	/** GPUs of this machine that launched workers share. */
@@ -166,7 +161,6 @@ export function createEngine(o: EngineOptions) {
 	});
 	const releases = createReleases({ endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
-	const webhooks = createWebhooks({ ...context, cluster, endpoints, send: o.sendWebhook });
 	const storeState: StoreState = {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
@@ -174,7 +168,7 @@ export function createEngine(o: EngineOptions) {
 		standbys: async () => o.store.cluster?.standbys(),
 		skewFromDatabase: () => time.skewFromDatabase(),
 	};
-	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, webhooks, metrics };
+	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, metrics };
 	const lifecycle = createLifecycle({
 		...context,
 		...domains,
@@ -202,13 +196,11 @@ export function createEngine(o: EngineOptions) {
 			endpoints,
 			workers,
 			metrics,
-			webhooks,
 			instance: o.serviceId ?? run,
 			encryption: access.encryption,
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},
-		addressFault: o.addressFault,
 		calendar: time.calendar,
 		/** Budgets (D41). */
 		budgets,

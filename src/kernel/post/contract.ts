@@ -1,4 +1,4 @@
-/** One signed POST to an address that somebody else gave. Webhooks and receivers of alerts get them. */
+/** One signed POST to an address that a client or the operator chose: for webhooks and messages of alerts. */
 import type { TraceContext } from "../core/trace-context.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 

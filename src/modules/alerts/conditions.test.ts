@@ -38,10 +38,10 @@ function bed() {
 			gpuTotals: () => new Map([["e", { ms: gpu }]]),
 			snapshots: () => available([{ ...now, endpoint: { id: "e" } }]),
 			oldestWaits: () => available(new Map([["e", now.wait]])),
-		},
-		webhooks: {
-			pending: () => available([{ endpoint: "e", count: now.pending, oldestDueAt: 0 }]),
-			totals: { [Symbol.iterator]: () => [["e", { failed: now.givenUp }] as const].values() },
+			deliveries: {
+				pending: () => available([{ endpoint: "e", count: now.pending, oldestDueAt: 0 }]),
+				totals: { [Symbol.iterator]: () => [["e", { failed: now.givenUp }] as const].values() },
+			},
 		},
 		storeLoad: () => ({ commitMs }),
 		disk: { freeBytes: async () => now.free },

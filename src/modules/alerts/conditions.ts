@@ -9,11 +9,9 @@ import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import type { StoreState } from "../../kernel/engine/engine.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 import type { Metrics } from "../../kernel/engine/metrics/metrics.ts";
-import type { Webhooks } from "../../kernel/engine/webhooks/webhooks.ts";
 
 export interface Measured extends EngineContext, StoreState {
 	metrics: Metrics;
-	webhooks: Webhooks;
 }
 
 export type Values = readonly (readonly [labels: Labels, value: number])[];
@@ -89,7 +87,7 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 		const read = await Promise.all([
 			d.metrics.snapshots(),
 			d.metrics.oldestWaits(),
-			d.webhooks.pending(),
+			d.metrics.deliveries.pending(),
 			d.standbys(),
 		]).catch((error: unknown) => {
 			if (error instanceof StoreUnavailable) return undefined;
@@ -109,7 +107,7 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 			now,
 		);
 		const givenUp = webhooksFailed.grown(
-			[...d.webhooks.totals].map(([endpoint, counts]) => [endpoint, counts.failed]),
+			[...d.metrics.deliveries.totals].map(([endpoint, counts]) => [endpoint, counts.failed]),
 			now,
 		);
 		return {

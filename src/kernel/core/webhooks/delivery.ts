@@ -1,32 +1,13 @@
-/** Webhook deliveries (spec 6, D21). */
-import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../lib/json/json-text.ts";
+/**
+ * Webhook deliveries as the store has them (spec 6, D21). The end of a job adds one within its transaction, so that no
+ * crash can lose it; `src/modules/webhooks` sends them.
+ */
+import { asOne, type JsonText } from "../../lib/json/json-text.ts";
 import { type JobResult, jobView } from "../jobs/job-view.ts";
-import { receiverOf, withoutUser } from "./receiver.ts";
-
-/** Waits after a failed try, ms (spec 6). */
-export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
-
-const MINUTE_MS = 60_000;
-const LONG_SCHEDULE: readonly number[] = [
-	...SPECIFIED_SCHEDULE,
-	MINUTE_MS,
-	5 * MINUTE_MS,
-	30 * MINUTE_MS,
-	120 * MINUTE_MS,
-	360 * MINUTE_MS,
-	720 * MINUTE_MS,
-	1440 * MINUTE_MS,
-];
+import { receiverOf } from "./receiver.ts";
 
 /** A name, or waits in ms. */
 export type Schedule = "short" | "long" | readonly number[];
-
-export function waitsOf(schedule: Schedule): readonly number[] {
-	if (typeof schedule !== "string") return schedule;
-	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
-}
-
-export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
 /** The last tries stay in a record; redelivery adds tries. */
 export const DELIVERY_HISTORY = 30;
@@ -71,38 +52,4 @@ export function deliveryOf(result: JobResult): NewDelivery | undefined {
 		body: asOne(jobView(result, endedAt)),
 		createdAt: endedAt,
 	};
-}
-
-/**
- * What is sent of a delivery: the stored body with the members that RunPod adds to it. The input is read from its job
- * for each attempt, so that it is stored once.
- */
-export function sentBody(body: JsonText, { url, input }: { url: string; input: JsonText | undefined }): JsonText {
-	const end = `,"webhook":${JSON.stringify(withoutUser(url))}}`;
-	if (typeof body === "string" && (input === undefined || typeof input === "string"))
-		return body.slice(0, -1) + (input === undefined ? "" : `,"input":${input}`) + end;
-	const open = typeof body === "string" ? body.slice(0, -1) : cut(body, 0, sizeOf(body) - 1);
-	return asOne(piecesOf(open, ...(input === undefined ? [] : [',"input":', input]), end));
-}
-
-/** Only status 200 acknowledges. */
-export function afterTry({
-	status,
-	used,
-	final = false,
-	schedule = SPECIFIED_SCHEDULE,
-	now,
-}: {
-	status?: number | undefined;
-	/** In this round, including this try. */
-	used: number;
-	final?: boolean;
-	/** After each failed try but the last, ms. */
-	schedule?: readonly number[];
-	now: number;
-}): { state: DeliveryState; dueAt?: number } {
-	if (status === 200) return { state: "delivered" };
-	const wait = schedule[used - 1];
-	if (final || wait === undefined) return { state: "failed" };
-	return { state: "pending", dueAt: now + wait };
 }

@@ -8,7 +8,6 @@ import type { JobDomain } from "../jobs/jobs.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Scaling } from "../scaling/scaling.ts";
-import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Workers } from "../workers/workers.ts";
 
 export interface Domains extends EngineContext {
@@ -21,6 +20,5 @@ export interface Domains extends EngineContext {
 	workers: Workers;
 	jobs: JobDomain;
 	scaling: Scaling;
-	webhooks: Webhooks;
 	metrics: Metrics;
 }

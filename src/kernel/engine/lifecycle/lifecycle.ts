@@ -34,7 +34,6 @@ export function createLifecycle(d: Deps) {
 		...d.workers.services,
 		...d.jobs.services,
 		...d.endpoints.services,
-		...d.webhooks.services,
 		...d.services,
 		d.scaling.loop,
 	];

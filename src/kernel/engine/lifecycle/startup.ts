@@ -42,8 +42,6 @@ export async function recallStops({ store, now, workers }: Domains, othersAlive:
 export function listenToStore(d: Domains): () => void {
 	return d.store.onSignal((signal, elsewhere) => {
 		switch (signal.kind) {
-			case "delivery":
-				return d.webhooks.nudge();
 			case "purged":
 				return d.jobs.onPurged(signal.endpoint);
 			case "stop":

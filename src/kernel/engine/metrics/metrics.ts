@@ -3,6 +3,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
+import { deliveryCounts } from "./delivery-counts.ts";
 import { demand } from "./demand.ts";
 import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
@@ -42,6 +43,7 @@ export function createMetrics(
 			return new Map(all.map(({ endpoint, queuedAt }) => [endpoint, Math.max(0, now - queuedAt)]));
 		},
 		counts: eventCounts(d),
+		deliveries: deliveryCounts(d),
 		starts: workerStarts(d),
 		/** Tokens of answers of `/openai/*`, by `input` and `output`. */
 		tokens: counts(d.events),

@@ -40,8 +40,7 @@ export async function readSubmitted(call: Call<"endpoint">, operation: Operation
 	const ignored = scan.others!.length > 0 || policy ? ignoredMembers(scan.others!, parsedPolicy) : NONE;
 	if (ignored.length > 0) call.res.setHeader("Sluice-Ignored", ignored.join(", "));
 	if (!read.ok) throw badRequest(read.faults);
-	const why = read.options.webhook === undefined ? undefined : call.engine.addressFault(read.options.webhook);
-	if (why !== undefined) throw badRequest([{ field: "webhook", message: `can never be sent: ${why}.` }]);
+	if (read.options.webhook !== undefined) checkWebhook(call, read.options.webhook);
 	return {
 		id: call.engine.jobs.newId(operation),
 		endpoint: call.engine.endpoints.get(call.params.endpoint),
@@ -55,6 +54,12 @@ export async function readSubmitted(call: Call<"endpoint">, operation: Operation
 		stored: onStored(call),
 		idempotency: key === undefined ? undefined : { key, bodyHash: hashOf(body.blocks) },
 	};
+}
+
+function checkWebhook({ engine }: Call<"endpoint">, url: string): void {
+	const { webhookFault = () => "this service sends no webhooks" } = engine.hooks;
+	const why = webhookFault(url);
+	if (why !== undefined) throw badRequest([{ field: "webhook", message: `can never be sent: ${why}.` }]);
 }
 
 /** Throws 400 for settings over `SETTING_LIMIT`. */

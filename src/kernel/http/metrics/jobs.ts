@@ -111,6 +111,6 @@ export const JOB_METRICS: readonly Metric[] = [
 			pending.map(({ endpoint, oldestDueAt }) => [[endpoint], Math.max(0, engine.now() - oldestDueAt) / 1000]),
 	),
 	counter("sluice_webhooks_total", ["endpoint", "state"], "Webhook deliveries finished by this server.", ({ engine }) =>
-		[...engine.webhooks.totals].flatMap(([endpoint, counts]) => each(counts, endpoint)),
+		[...engine.metrics.deliveries.totals].flatMap(([endpoint, counts]) => each(counts, endpoint)),
 	),
 ];

@@ -38,11 +38,11 @@ export async function scrapeOf(
 	};
 }
 
-async function presentOf({ metrics, webhooks, isStoreAvailable, standbys: readStandbys }: Engine) {
+async function presentOf({ metrics, isStoreAvailable, standbys: readStandbys }: Engine) {
 	const [snapshots, waits, pending, stored, standbys] = await Promise.all([
 		metrics.snapshots(),
 		metrics.oldestWaits(),
-		webhooks.pending(),
+		metrics.deliveries.pending(),
 		metrics.stored(),
 		readStandbys(),
 	]);

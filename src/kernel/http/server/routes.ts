@@ -13,7 +13,6 @@ import { METRICS_ROUTES, PROMETHEUS_ROUTES } from "../../api/metrics.ts";
 import { RELEASE_ROUTES } from "../../api/releases.ts";
 import { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
 import { SESSION_ROUTES } from "../../api/sessions.ts";
-import { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
 import { WORKER_ROUTES } from "../../api/worker-protocol.ts";
 import { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
@@ -43,7 +42,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(WORKER_ADMIN_ROUTES, v1.WORKER_ADMIN_HANDLERS),
 	...bind(METRICS_ROUTES, v1.METRICS_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
-	...bind(WEBHOOK_ROUTES, v1.WEBHOOK_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),

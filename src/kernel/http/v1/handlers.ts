@@ -7,7 +7,6 @@ import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { METRICS_ROUTES } from "../../api/metrics.ts";
 import type { RELEASE_ROUTES } from "../../api/releases.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
-import type { WEBHOOK_ROUTES } from "../../api/webhooks.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as backup from "./backup-api.ts";
 import * as endpoints from "./endpoints-api.ts";
@@ -20,7 +19,6 @@ import * as logs from "./logs-api.ts";
 import * as metrics from "./metrics-api.ts";
 import * as releases from "./releases-api.ts";
 import * as sessions from "./sessions-api.ts";
-import * as webhooks from "./webhooks-api.ts";
 import * as workers from "./workers-api.ts";
 import type { HandlersOf } from "../server/route.ts";
 
@@ -63,12 +61,6 @@ export const JOB_RECORD_HANDLERS: HandlersOf<typeof JOB_RECORD_ROUTES> = {
 	getJob: jobs.get,
 	cancelJobs: jobs.cancel,
 	retryJobs: jobs.retry,
-};
-
-export const WEBHOOK_HANDLERS: HandlersOf<typeof WEBHOOK_ROUTES> = {
-	listDeliveries: webhooks.list,
-	getDelivery: webhooks.get,
-	redeliver: webhooks.redeliver,
 };
 
 export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {

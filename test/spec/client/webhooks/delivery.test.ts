@@ -5,7 +5,8 @@
 import { advanceUntil } from "../../../support/manual-clock.ts";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { eventBus } from "../../../../src/kernel/events.ts";
+import { busOf, eventBus } from "../../../../src/kernel/events.ts";
+import type { EVENTS } from "../../../../src/modules/webhooks/events.ts";
 import { log } from "../../../../src/kernel/log.ts";
 import { folder, startService, type TestService } from "../../../support/service.ts";
 import { silence, webhookReceiver } from "../../../support/webhook-receiver.ts";
@@ -53,7 +54,7 @@ describe("many", () => {
 			Array.from({ length: 250 }, () => submitted(site.service, site.ep, { input: {}, webhook: slow.url })),
 		);
 		let isPaused = false;
-		const remove = site.service.events.on("webhook.paused", () => (isPaused = true));
+		const remove = busOf<typeof EVENTS>(site.service.events).on("webhook.paused", () => (isPaused = true));
 		await Promise.all(stuck.map((id) => cancel(id)));
 		await atOnce(hand, slow.arrived(4));
 		const began = clock.now();

@@ -176,4 +176,20 @@ describe("user and password of the address", () => {
 		for (const text of shown)
 			for (const word of ["name-word", "pass:word", "pass%3Aword", basic]) expect(text).not.toContain(word);
 	});
+
+	it("D21: a service without webhooks refuses a submission with one, and takes those without", async () => {
+		const { hooks } = site.service.engine;
+		const { webhookFault } = hooks;
+		delete hooks.webhookFault;
+		try {
+			const submit = (body: object) => call(site.service.url, `/v2/${site.ep}/run`, { body: { input: {}, ...body } });
+			expect((await submit({ webhook: site.hook })).json).toMatchObject({
+				code: "bad_request",
+				details: [{ field: "webhook", message: "can never be sent: this service sends no webhooks." }],
+			});
+			expect((await submit({})).status).toBe(200);
+		} finally {
+			Object.assign(hooks, { webhookFault });
+		}
+	});
 });

@@ -122,7 +122,8 @@ export function webhookSite(): WebhookSite {
 			expect((await site.cancel(id, of)).json.status).toBe("CANCELLED");
 			return id;
 		},
-		deliveries: async (job, of = service) => (await of.engine.webhooks.list({ job, limit: 100 })).deliveries,
+		deliveries: async (job, of = service) =>
+			(await of.engine.kernel.store.webhooks.list({ job, limit: 100 })).deliveries,
 		async deliveryOf(job, of) {
 			const [only, ...others] = await site.deliveries(job, of);
 			expect(others).toEqual([]);

@@ -2,10 +2,10 @@
  * Sends due webhooks at least once (spec 6, D21): the store holds a delivery during an attempt, so that one whose
  * server died is sent again.
  */
-import { DELIVERY_KEPT_MS } from "../../core/webhooks/delivery.ts";
-import { loop, type Loop } from "../../system/loop.ts";
+import { loop, type Loop } from "../../kernel/system/loop.ts";
 import { attempt, type WebhooksContext } from "./attempt.ts";
 import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
+import { DELIVERY_KEPT_MS } from "./schedule.ts";
 
 const CLAIM_LIMIT = 500;
 const CLAIM_EACH = 200;

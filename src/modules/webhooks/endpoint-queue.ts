@@ -1,5 +1,5 @@
 /** Waiting deliveries of one endpoint, and bounds of those in flight (D21). */
-import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 
 class InFlight {
 	count = 0;

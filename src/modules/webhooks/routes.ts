@@ -1,8 +1,19 @@
 /** Webhook deliveries (D21, D39). */
-import { DELIVERY_STATES } from "../core/webhooks/delivery.ts";
-import { CURSOR, LIMIT, text, word } from "./definition/params.ts";
-import { NO_BODY, route } from "./definition/route.ts";
-import { COUNT, extend, list, MOMENT, MS, object, pageOf, type Static, TEXT } from "./definition/schema.ts";
+import { DELIVERY_STATES } from "../../kernel/core/webhooks/delivery.ts";
+import { CURSOR, LIMIT, text, word } from "../../kernel/api/definition/params.ts";
+import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
+import {
+	COUNT,
+	extend,
+	list,
+	MOMENT,
+	MS,
+	object,
+	pageOf,
+	type Static,
+	TEXT,
+} from "../../kernel/api/definition/schema.ts";
+import { ERRORS } from "./errors.ts";
 
 export const DELIVERY = object({
 	id: TEXT,
@@ -61,6 +72,7 @@ export const GET_DELIVERY = route("getDelivery", "GET /v1/webhooks/:delivery", "
 		description: "The delivery.",
 		schema: DELIVERY_DETAIL,
 	},
+	errors: [ERRORS.delivery_not_found],
 });
 
 export const REDELIVER = route("redeliver", "POST /v1/webhooks/:delivery/redeliver", "write", {
@@ -70,7 +82,7 @@ export const REDELIVER = route("redeliver", "POST /v1/webhooks/:delivery/redeliv
 		schema: DELIVERY,
 	},
 	body: NO_BODY,
-	errors: ["delivery_pending"],
+	errors: [ERRORS.delivery_not_found, ERRORS.delivery_pending],
 });
 
 export const WEBHOOK_ROUTES = [LIST_DELIVERIES, GET_DELIVERY, REDELIVER] as const;

@@ -1,8 +1,8 @@
 /** The queue of claimed deliveries: turns, bounds, and what is dropped (D21). */
 import { describe, expect, it } from "vitest";
-import { budgetLimits, type BudgetLimits, budgetMeters } from "../../core/budgets.ts";
-import { receiverOf } from "../../core/webhooks/receiver.ts";
-import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import { budgetLimits, type BudgetLimits, budgetMeters } from "../../kernel/core/budgets.ts";
+import { receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 
 let made = 0;

@@ -3,22 +3,22 @@
  * (D21).
  */
 import { afterEach, describe, expect, it } from "vitest";
-import { siteOf, T0 } from "../../../../test/store/site.ts";
-import { advanceUntil, manualClock } from "../../../../test/support/manual-clock.ts";
-import { given } from "../../../../test/support/given.ts";
-import { folder } from "../../../../test/support/service.ts";
-import { counted } from "../../../../test/support/work.ts";
-import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
-import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
-import { eventBus } from "../../events.ts";
-import { FIRST_PAUSE_MS } from "../../core/webhooks/receiver.ts";
-import { type Store, StoreUnavailable } from "../../store/contract/store.ts";
-import type { DeliveryRow, WebhookStore } from "../../store/contract/webhooks.ts";
-import { openSqlite } from "../../store/sqlite/open.ts";
-import type { SignedPost } from "../../post/contract.ts";
+import { siteOf, T0 } from "../../../test/store/site.ts";
+import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
+import { given } from "../../../test/support/given.ts";
+import { folder } from "../../../test/support/service.ts";
+import { counted } from "../../../test/support/work.ts";
+import { budgetLimits, budgetMeters } from "../../kernel/core/budgets.ts";
+import { ENDPOINT_DEFAULTS } from "../../kernel/core/endpoints/endpoint-schema.ts";
+import { eventBus } from "../../kernel/events.ts";
+import { FIRST_PAUSE_MS } from "../../kernel/core/webhooks/receiver.ts";
+import { type Store, StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import type { DeliveryRow, WebhookStore } from "../../kernel/store/contract/webhooks.ts";
+import { openSqlite } from "../../kernel/store/sqlite/open.ts";
+import type { SignedPost } from "../../kernel/post/contract.ts";
 import { webhookDeliverer } from "./deliver.ts";
-import { createAvailability } from "../availability/availability.ts";
-import type { WebhookSecret } from "../endpoints/webhook-secrets.ts";
+import { createAvailability } from "../../kernel/engine/availability/availability.ts";
+import type { WebhookSecret } from "../../kernel/engine/endpoints/webhook-secrets.ts";
 
 let ends: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { stringOf } from "../../lib/json/json-text.ts";
-import { afterTry, sentBody, SPECIFIED_SCHEDULE, waitsOf } from "./delivery.ts";
+import { stringOf } from "../../kernel/lib/json/json-text.ts";
+import { afterTry, sentBody, SPECIFIED_SCHEDULE, waitsOf } from "./schedule.ts";
 
 describe("schedules", () => {
 	it("D21: long goes on after the specified attempts, up to a day later", () => {

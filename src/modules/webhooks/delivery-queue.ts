@@ -3,11 +3,11 @@
  * (host and port). Half of the senders and bytes is for healthy receivers, whose last attempt was answered, so that
  * receivers that hang delay only each other.
  */
-import type { BudgetMeters } from "../../core/budgets.ts";
-import { POST_TIMEOUT_MS } from "../../post/contract.ts";
-import { sizeOf } from "../../lib/json/json-text.ts";
-import { receiverOf } from "../../core/webhooks/receiver.ts";
-import type { DueDelivery } from "../../store/contract/webhooks.ts";
+import type { BudgetMeters } from "../../kernel/core/budgets.ts";
+import { POST_TIMEOUT_MS } from "../../kernel/post/contract.ts";
+import { sizeOf } from "../../kernel/lib/json/json-text.ts";
+import { receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import { EndpointQueue, type Lane, Sends } from "./endpoint-queue.ts";
 
 /** Maximum sends in flight of one endpoint, and to one receiver. */

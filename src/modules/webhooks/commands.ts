@@ -1,10 +1,10 @@
 /** `sluice webhooks`: deliveries (D21, D36). */
-import type { Delivery } from "../../kernel/api/webhooks.ts";
-import type { CommandGroup } from "../framework/command.ts";
-import { PAGE_FLAGS } from "../framework/common-flags.ts";
-import { listAction, serviceAction } from "../framework/service-action.ts";
-import { queryOf } from "../client/service-client.ts";
-import { shortTime } from "../framework/table.ts";
+import type { Delivery } from "./routes.ts";
+import type { CommandGroup } from "../../cli/framework/command.ts";
+import { PAGE_FLAGS } from "../../cli/framework/common-flags.ts";
+import { listAction, serviceAction } from "../../cli/framework/service-action.ts";
+import { queryOf } from "../../cli/client/service-client.ts";
+import { shortTime } from "../../cli/framework/table.ts";
 
 const FILTERS = {
 	endpoint: { value: "ID", summary: "only deliveries of this endpoint" },

@@ -1,13 +1,15 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
-import { afterTry, sentBody, waitsOf } from "../../core/webhooks/delivery.ts";
-import { clientTrace } from "../../core/trace-context.ts";
-import { PAUSE_AFTER, receiverOf } from "../../core/webhooks/receiver.ts";
-import type { DueDelivery } from "../../store/contract/webhooks.ts";
-import type { SignedPost, PostAnswer } from "../../post/contract.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
+import { clientTrace } from "../../kernel/core/trace-context.ts";
+import { PAUSE_AFTER, receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
+import type { SignedPost, PostAnswer } from "../../kernel/post/contract.ts";
+import type { Cluster } from "../../kernel/engine/cluster/cluster.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
+import { busOf } from "../../kernel/events.ts";
 import type { LastAttempt } from "./delivery-queue.ts";
+import type { EVENTS } from "./events.ts";
+import { afterTry, sentBody, waitsOf } from "./schedule.ts";
 
 export interface WebhooksContext extends EngineContext {
 	endpoints: Endpoints;
@@ -45,7 +47,13 @@ export async function attempt(
 	if (!sent) return undefined;
 	const pausedMs = (health?.pausedUntil ?? now) - now;
 	if (health?.unanswered === PAUSE_AFTER)
-		d.events.emit("webhook.paused", { endpoint, host, reason, unanswered: PAUSE_AFTER, retryMs: pausedMs });
+		busOf<typeof EVENTS>(d.events).emit("webhook.paused", {
+			endpoint,
+			host,
+			reason,
+			unanswered: PAUSE_AFTER,
+			retryMs: pausedMs,
+		});
 	if (status !== undefined) return "answered";
 	return pausedMs > 0 ? "paused" : "unanswered";
 }

@@ -1,0 +1,14 @@
+/** Events of webhooks (D21). `webhook.delivered` and `webhook.failed` are the kernel's, because metrics count them. */
+import { warn } from "../../kernel/event-table.ts";
+
+export const EVENTS = {
+	/**
+	 * A receiver did not answer several attempts of an endpoint in a row: its webhooks wait for
+	 * `retryMs` (D21).
+	 */
+	"webhook.paused": warn<{ endpoint: string; host: string; reason: string; unanswered: number; retryMs: number }>(
+		({ endpoint, host, unanswered, reason, retryMs }) =>
+			`${endpoint}: webhooks to ${host} are paused for ${retryMs / 1000} s: ${unanswered} attempts in a row ` +
+			`were not answered, the last because ${reason}`,
+	),
+};

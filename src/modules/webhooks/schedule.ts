@@ -1,0 +1,60 @@
+/** When a delivery is tried again, and what each try sends (spec 6, D21). */
+import type { DeliveryState, Schedule } from "../../kernel/core/webhooks/delivery.ts";
+import { withoutUser } from "../../kernel/core/webhooks/receiver.ts";
+import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../kernel/lib/json/json-text.ts";
+
+/** Waits after a failed try, ms (spec 6). */
+export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
+
+const MINUTE_MS = 60_000;
+const LONG_SCHEDULE: readonly number[] = [
+	...SPECIFIED_SCHEDULE,
+	MINUTE_MS,
+	5 * MINUTE_MS,
+	30 * MINUTE_MS,
+	120 * MINUTE_MS,
+	360 * MINUTE_MS,
+	720 * MINUTE_MS,
+	1440 * MINUTE_MS,
+];
+
+export function waitsOf(schedule: Schedule): readonly number[] {
+	if (typeof schedule !== "string") return schedule;
+	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
+}
+
+export const DELIVERY_KEPT_MS = 7 * 86_400_000;
+
+/**
+ * What is sent of a delivery: the stored body with the members that RunPod adds to it. The input is read from its job
+ * for each attempt, so that it is stored once.
+ */
+export function sentBody(body: JsonText, { url, input }: { url: string; input: JsonText | undefined }): JsonText {
+	const end = `,"webhook":${JSON.stringify(withoutUser(url))}}`;
+	if (typeof body === "string" && (input === undefined || typeof input === "string"))
+		return body.slice(0, -1) + (input === undefined ? "" : `,"input":${input}`) + end;
+	const open = typeof body === "string" ? body.slice(0, -1) : cut(body, 0, sizeOf(body) - 1);
+	return asOne(piecesOf(open, ...(input === undefined ? [] : [',"input":', input]), end));
+}
+
+/** Only status 200 acknowledges. */
+export function afterTry({
+	status,
+	used,
+	final = false,
+	schedule = SPECIFIED_SCHEDULE,
+	now,
+}: {
+	status?: number | undefined;
+	/** In this round, including this try. */
+	used: number;
+	final?: boolean;
+	/** After each failed try but the last, ms. */
+	schedule?: readonly number[];
+	now: number;
+}): { state: DeliveryState; dueAt?: number } {
+	if (status === 200) return { state: "delivered" };
+	const wait = schedule[used - 1];
+	if (final || wait === undefined) return { state: "failed" };
+	return { state: "pending", dueAt: now + wait };
+}
