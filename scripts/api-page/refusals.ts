@@ -13,7 +13,6 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 	":job": "job_not_found",
 	":key": "key_not_found",
 	":session": "session_not_found",
-	":host": "host_not_found",
 };
 
 type Method = RouteDefinition["methods"][number];

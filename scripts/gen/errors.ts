@@ -23,7 +23,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	session_not_found: "List the sessions; it may have ended since.",
 	worker_not_found: "List the workers of the endpoint; logs of ended ones are kept for 24 h.",
 	worker_gone: "List the workers of the endpoint.",
-	host_not_found: "List the hosts; they are `hosts` in `sluice.yaml`.",
 	path_not_found: "Check the path; `/docs` lists all.",
 	method_not_allowed: "Use a method of the `Allow` header.",
 	job_not_retryable: "Submit a new job instead.",

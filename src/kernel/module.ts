@@ -58,6 +58,8 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	instance: string;
 	/** Encrypts texts for the store with the keys of the service (D22). */
 	encryption: Encryption;
+	/** Machines on which launchers place workers, and which of them get none. */
+	hosts: Pick<Engine["workers"]["hosts"], "list" | "drain">;
 	/** Name of this machine. */
 	hostname: string;
 	/** Address of the service, known once it listens. */

@@ -1,10 +1,11 @@
 /** The modules, in the order in which their services start. A line removed here removes a capability. */
 import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
+import { docker } from "./docker/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
 import { registries } from "./registries/module.ts";
 import { telemetry } from "./telemetry/module.ts";
 import { webhooks } from "./webhooks/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts, audit, openai, registries, telemetry, webhooks];
+export const MODULES: readonly ServiceModule[] = [alerts, audit, docker, openai, registries, telemetry, webhooks];

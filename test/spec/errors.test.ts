@@ -119,7 +119,6 @@ const HOW: Record<
 	() => Promise<Answer>
 > = {
 	...backupErrors(() => service, clock),
-	host_not_found: () => get("/v1/hosts/none/drain", { method: "POST" }),
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
 	unsupported_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "zstd" } }),
 	bad_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "gzip" } }),

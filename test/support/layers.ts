@@ -114,8 +114,8 @@ function moduleRows(
 	};
 }
 
-/** Rows of a module that is a launcher. */
-function launcherRows(name: string, packages: readonly string[] = []): Record<string, readonly string[]> {
+/** Row of a module that is a launcher. */
+function launcherRow(name: string, ...packages: readonly string[]): Record<string, readonly string[]> {
 	return { [`modules/${name}/`]: [`modules/${name}/`, ...LAUNCHERS, ...packages] };
 }
 
@@ -263,13 +263,14 @@ export const LAYERS: Record<string, readonly string[]> = {
 			"@opentelemetry/sdk-trace",
 		],
 	}),
-	...launcherRows("docker"),
-	...launcherRows("kubernetes", ["undici", "yaml"]),
-	...launcherRows("slurm"),
 	...moduleRows("audit"),
 	...moduleRows("openai"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("webhooks"),
+	...moduleRows("docker"),
+	"modules/docker/": [...MODULE, ...LAUNCHERS, "modules/docker/"],
+	...launcherRow("kubernetes", "undici", "yaml"),
+	...launcherRow("slurm"),
 	"modules/index.ts": ["modules/"],
 	"modules/launchers.ts": [
 		"type kernel/launchers/definition.ts",

@@ -5,7 +5,7 @@ export type { JobDetail, JobList, JobSummary } from "../../../src/kernel/api/job
 export type { JobCounts, WorkerCounts } from "../../../src/kernel/api/jobs.ts";
 export type { Gpu, GpuSpan } from "../../../src/kernel/api/gpus.ts";
 export type { Release } from "../../../src/kernel/api/releases.ts";
-export type { Host } from "../../../src/kernel/api/hosts.ts";
+export type { Host } from "../../../src/modules/docker/routes.ts";
 export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";
 export type { ConsoleSession } from "../../../src/kernel/api/sessions.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/kernel/api/metrics.ts";

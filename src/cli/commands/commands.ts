@@ -14,7 +14,6 @@ import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { endpoints, top } from "./jobs/endpoints.ts";
 import { gpus } from "./gpus.ts";
-import { hosts } from "./hosts.ts";
 import { importCommand } from "./import-runpod.ts";
 import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
@@ -30,7 +29,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text; those of modules follow in their group. */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, releases, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus, hosts],
+	Run: [endpoints, releases, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
 	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

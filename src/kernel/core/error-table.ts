@@ -56,10 +56,6 @@ export const ERRORS = {
 		status: 404,
 		sentence: "Endpoint '{endpoint}' has no worker '{worker}'. GET /v1/endpoints/{endpoint}/workers lists its workers.",
 	},
-	host_not_found: {
-		status: 404,
-		sentence: "There is no host '{host}' in the configuration. GET /v1/hosts lists all.",
-	},
 	path_not_found: {
 		status: 404,
 		sentence: "There is no operation {method} {path}. Job operations are at /v2/<endpoint>/<operation>.",

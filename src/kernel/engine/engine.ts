@@ -198,6 +198,7 @@ export function createEngine(o: EngineOptions) {
 			metrics,
 			instance: o.serviceId ?? run,
 			encryption: access.encryption,
+			hosts: workers.hosts,
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},

@@ -1,5 +1,4 @@
 /** Hosts of the configuration, and which get no workers (D44). */
-import { ApiError } from "../../core/errors.ts";
 import type { HostView } from "../../core/workers/hosts.ts";
 import { loop } from "../../system/loop.ts";
 import type { WorkersContext } from "./workers-context.ts";
@@ -21,13 +20,13 @@ export function createHosts(d: WorkersContext) {
 	return {
 		list: views,
 		read,
-		/** Throws `host_not_found`. */
-		async drain(name: string, drained: boolean): Promise<HostView> {
+		/** Returns undefined if there is no such host. */
+		async drain(name: string, drained: boolean): Promise<HostView | undefined> {
 			const find = (): HostView | undefined => views().find((host) => host.name === name);
-			if (!find()) throw new ApiError("host_not_found", { host: name.slice(0, 128) });
+			if (!find()) return undefined;
 			await d.store.hosts.drain({ name, drained, now: d.now() });
 			await read();
-			return find()!;
+			return find();
 		},
 		service: loop({
 			clock: d.clock,

@@ -4,7 +4,6 @@ import { CONSOLE_ROUTES } from "../../api/console.ts";
 import type { ErrorForm, RouteDefinition } from "../../api/definition/route.ts";
 import { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import { GPU_ROUTES } from "../../api/gpus.ts";
-import { HOST_ROUTES } from "../../api/hosts.ts";
 import { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
@@ -45,7 +44,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
-	...bind(HOST_ROUTES, v1.HOST_HANDLERS),
 	...bind(BACKUP_ROUTES, v1.BACKUP_HANDLERS),
 	...bind(MANAGEMENT_ROUTES, MANAGEMENT_HANDLERS),
 	...bind(CONSOLE_ROUTES, CONSOLE_HANDLERS),

@@ -1,7 +1,6 @@
 import type { BACKUP_ROUTES } from "../../api/backup.ts";
 import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import type { GPU_ROUTES } from "../../api/gpus.ts";
-import type { HOST_ROUTES } from "../../api/hosts.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { METRICS_ROUTES } from "../../api/metrics.ts";
@@ -11,7 +10,6 @@ import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as backup from "./backup-api.ts";
 import * as endpoints from "./endpoints-api.ts";
 import * as gpus from "./gpus-api.ts";
-import * as hosts from "./hosts-api.ts";
 import * as jobs from "./jobs-api.ts";
 import * as keys from "./keys-api.ts";
 import * as liveFeed from "./feed-api.ts";
@@ -78,12 +76,6 @@ export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {
 
 export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {
 	listGpus: gpus.list,
-};
-
-export const HOST_HANDLERS: HandlersOf<typeof HOST_ROUTES> = {
-	listHosts: hosts.list,
-	drainHost: hosts.drain,
-	resumeHost: hosts.resume,
 };
 
 export const BACKUP_HANDLERS: HandlersOf<typeof BACKUP_ROUTES> = {

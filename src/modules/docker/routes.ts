@@ -1,7 +1,18 @@
 /** Machines on which the launcher docker starts workers, for operators (D44). */
-import { HOST_STATES } from "../core/workers/hosts.ts";
-import { NO_BODY, route } from "./definition/route.ts";
-import { COUNT, FLAG, list, listIn, MOMENT, object, type Static, TEXT, TEXTS } from "./definition/schema.ts";
+import { ERRORS } from "./errors.ts";
+import { HOST_STATES } from "../../kernel/core/workers/hosts.ts";
+import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
+import {
+	COUNT,
+	FLAG,
+	list,
+	listIn,
+	MOMENT,
+	object,
+	type Static,
+	TEXT,
+	TEXTS,
+} from "../../kernel/api/definition/schema.ts";
 
 const HOST_GPU = object({
 	id: { ...TEXT, description: "UUID." },
@@ -46,12 +57,14 @@ export const DRAIN_HOST = route("drainHost", "POST /v1/hosts/:host/drain", "admi
 	summary: "Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,
+	errors: [ERRORS.host_not_found],
 });
 
 export const RESUME_HOST = route("resumeHost", "POST /v1/hosts/:host/resume", "admin", {
 	summary: "Starts workers on the host again.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,
+	errors: [ERRORS.host_not_found],
 });
 
 export const HOST_ROUTES = [LIST_HOSTS, DRAIN_HOST, RESUME_HOST] as const;

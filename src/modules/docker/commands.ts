@@ -1,8 +1,8 @@
 /** `sluice hosts`: machines on which the launcher docker starts workers (D36, D44). */
-import type { Host } from "../../kernel/api/hosts.ts";
-import type { CommandGroup } from "../framework/command.ts";
-import { listAction, serviceAction } from "../framework/service-action.ts";
-import { shortTime } from "../framework/table.ts";
+import type { Host } from "./routes.ts";
+import type { CommandGroup } from "../../cli/framework/command.ts";
+import { listAction, serviceAction } from "../../cli/framework/service-action.ts";
+import { shortTime } from "../../cli/framework/table.ts";
 
 const list = listAction<Host>({
 	name: "list",
