@@ -1,5 +1,5 @@
 /** One operation of `/openapi.json`. */
-import { HOST_NAME } from "../../src/kernel/core/workers/hosts.ts";
+import { HOST_NAME } from "../../src/modules/docker/hosts/host-schema.ts";
 import { isManagementPath } from "../../src/kernel/core/management/reserved-ids.ts";
 import { PROBLEM_TYPE } from "../../src/kernel/http/exchange/reply.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";

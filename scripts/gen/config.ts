@@ -5,7 +5,7 @@
 import { type Option, OPTIONS } from "../../src/kernel/config/options.ts";
 import { MODULES } from "../../src/modules/index.ts";
 import type { ServiceModule } from "../../src/modules/module.ts";
-import { HOST_SCHEMA } from "../../src/kernel/core/workers/hosts.ts";
+import { HOST_SCHEMA } from "../../src/modules/docker/hosts/host-schema.ts";
 import { boundTexts, typeText } from "../api-page/schema-text.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 import { schemaTable } from "./schema.ts";

@@ -215,7 +215,7 @@ function isLoopback(host: string): boolean {
 }
 
 async function createLaunchers(
-	{ dataDir, gpus, hosts, secretVariables }: Config,
+	{ dataDir, gpus, launchers: fromFile, secretVariables }: Config,
 	{
 		clock,
 		env,
@@ -234,7 +234,7 @@ async function createLaunchers(
 			volumeDir: join(dataDir, "volumes"),
 			serviceEnv,
 			registryLogin,
-			hosts,
+			fromFile: fromFile[type],
 			log: (message: string) => events.emit("fault", { where: `the ${type} launcher`, error: message }),
 		};
 		const isNeeded = atStart?.(dependencies) ?? false;

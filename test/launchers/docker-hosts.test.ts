@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
-import type { HostSettings } from "../../src/kernel/core/workers/hosts.ts";
+import type { HostSettings } from "../../src/modules/docker/hosts/host-schema.ts";
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
 import type { DockerSettings } from "../../src/modules/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";

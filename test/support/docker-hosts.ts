@@ -18,7 +18,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { HostSettings } from "../../src/kernel/core/workers/hosts.ts";
+import type { HostSettings } from "../../src/modules/docker/hosts/host-schema.ts";
 import { makeImage } from "./docker.ts";
 import { until } from "./until.ts";
 

@@ -248,6 +248,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/core/",
 		"kernel/lib/",
 		"kernel/event-table.ts",
+		"type kernel/launchers/definition.ts",
 		"kernel/launchers/endpoint-settings.ts",
 		"kernel/launchers/index.ts",
 		"node",

@@ -96,7 +96,7 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 	const served = here ? service.endpoints : [];
 	const local = new Map([...(config?.endpoints ?? []), ...served].map((endpoint) => [endpoint.id, endpoint]));
 	const launchersEnv = withoutSecrets(env, config?.secretVariables ?? []);
-	const launchers = await launcherFindings([...local.values()], launchersEnv, config?.hosts);
+	const launchers = await launcherFindings([...local.values()], launchersEnv, config?.launchers);
 	return [...findings, ...service.findings, ...launchers];
 }
 

@@ -3,7 +3,6 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { readCertificate, type TlsFiles } from "../../kernel/system/certificate.ts";
 import { type Finding, ok, problem, warning } from "../../kernel/core/finding.ts";
-import { type HostConfig, NO_HOSTS } from "../../kernel/core/workers/hosts.ts";
 import { openToOthers } from "../../kernel/system/durable-file.ts";
 import type { EndpointToCheck } from "../../kernel/launchers/definition.ts";
 import { LAUNCHERS } from "../../kernel/launchers/index.ts";
@@ -63,11 +62,11 @@ export async function portFinding({ host, port }: { host: string; port: number }
 export async function launcherFindings(
 	endpoints: readonly EndpointToCheck[],
 	env: Env,
-	hosts: HostConfig = NO_HOSTS,
+	fromFile: Readonly<Record<string, unknown>> = {},
 ): Promise<Finding[]> {
 	const found = LAUNCHERS.map(async ({ type, doctor }) => {
 		const own = endpoints.filter(({ launcher }) => launcher.type === type);
-		return (own.length > 0 && (await doctor?.(own, env, hosts))) || [];
+		return (own.length > 0 && (await doctor?.(own, env, fromFile[type]))) || [];
 	});
 	return (await Promise.all(found)).flat();
 }

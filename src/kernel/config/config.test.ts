@@ -27,7 +27,7 @@ describe("loadConfig", () => {
 			gpus: 0,
 			management: {},
 			modules: {},
-			hosts: { hosts: {}, lostAfterMs: 300_000 },
+			launchers: { docker: { hosts: {}, lostAfterMs: 300_000 } },
 			logLevel: "info",
 			logFormat: "auto",
 			accessLog: "off",

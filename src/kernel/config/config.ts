@@ -2,11 +2,10 @@
 import { dirname, resolve } from "node:path";
 import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
-import type { HostConfig } from "../core/workers/hosts.ts";
 import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
-import { readHosts } from "./hosts.ts";
+import { readLauncherMembers } from "./launcher-members.ts";
 import { readManagement } from "./management.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
@@ -43,8 +42,8 @@ export interface Config {
 	gpus: number;
 	/** What the management API may use (D49). */
 	management: ManagementRules;
-	/** Machines for the launcher `docker` (D44). */
-	hosts: HostConfig;
+	/** What launchers have read of their own members, by type. */
+	launchers: Readonly<Record<string, unknown>>;
 	/** A level, then those of areas: `info,webhook=debug`. */
 	logLevel: string;
 	accessLog: "off" | "on" | "all";
@@ -66,7 +65,7 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 /** Keyed as {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
-	"tls" | "endpoints" | "modules" | "management" | "secretVariables" | "store" | "drainMs" | "budgets" | "hosts"
+	"tls" | "endpoints" | "modules" | "management" | "secretVariables" | "store" | "drainMs" | "budgets" | "launchers"
 > & { config: string; store: string; hostTimeout: number; drainTimeout: number; tlsCert?: string; tlsKey?: string };
 
 export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -101,9 +100,16 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		problems.push("SLUICE_SECRET_PREVIOUS needs SLUICE_SECRET, which replaces it.");
 	if ((cert === undefined) !== (key === undefined))
 		problems.push("SLUICE_TLS_CERT and SLUICE_TLS_KEY must be set together.");
-	const hosts = readHosts(
-		file["hosts"],
-		{ path, url: values.publicUrl ?? values.advertiseUrl, listen: values.host, gpus: values.gpus, endpoints },
+	const launchers = readLauncherMembers(
+		file,
+		{
+			path,
+			url: values.publicUrl ?? values.advertiseUrl,
+			listen: values.host,
+			gpus: values.gpus,
+			hostTimeoutMs: hostTimeout * 1000,
+			endpoints,
+		},
 		problems,
 	);
 	const management = readManagement(file["management"], path, problems);
@@ -125,7 +131,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 			endpoints,
 			modules,
 			management,
-			hosts: { hosts, lostAfterMs: hostTimeout * 1000 },
+			launchers,
 			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined, memory),
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),
 			publicUrl: withoutSlash(publicUrl),

@@ -1,10 +1,10 @@
 /** Reads options from flags, environment and `sluice.yaml`. */
 import { moduleMembers, type ConfiguredModule } from "./module-settings.ts";
+import { launcherMembers } from "./launcher-members.ts";
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS } from "../core/budgets.ts";
 import { MANAGEMENT_OPTION } from "../core/management/rules.ts";
-import { HOSTS_SCHEMA } from "../core/workers/hosts.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 import type { Env } from "../lib/env.ts";
@@ -32,7 +32,7 @@ const fileSchema = (modules: Sources["modules"]): Schema =>
 		...moduleMembers(modules),
 		publicUrl: OPTIONS.publicUrl.schema,
 		gpus: OPTIONS.gpus.schema,
-		hosts: HOSTS_SCHEMA,
+		...launcherMembers(),
 		hostTimeout: OPTIONS.hostTimeout.schema,
 		management: section(MANAGEMENT_OPTION),
 		cors: section({ origins: OPTIONS.corsOrigins.schema }),

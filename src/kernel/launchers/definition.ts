@@ -3,9 +3,8 @@
  * cheap.
  */
 import type { Clock } from "../system/clock.ts";
-import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
+import type { Endpoint, LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Finding } from "../core/finding.ts";
-import type { HostConfig } from "../core/workers/hosts.ts";
 import type { RegistryLogin } from "../core/access/registry-login.ts";
 import type { Fault, Schema } from "../lib/schema.ts";
 import type { Launcher } from "./launcher.ts";
@@ -21,7 +20,27 @@ export interface LauncherDependencies {
 	/** Undefined: the registry needs no login (D45). `id`: of a login of the management API, whatever the registry. */
 	registryLogin?: (registry: string, id?: string) => Promise<RegistryLogin | undefined>;
 	log: (message: string) => void;
-	hosts?: HostConfig;
+	/** What `LauncherDefinition.file` has read. */
+	fromFile?: unknown;
+}
+
+/** A member of `sluice.yaml` that belongs to a launcher, such as machines that endpoints name. */
+export interface LauncherFile {
+	readonly member: string;
+	readonly schema: Schema;
+	/** `raw` fits the schema unless there are problems; faults are added to them. */
+	read(raw: unknown, context: FileContext, problems: string[]): unknown;
+}
+
+export interface FileContext {
+	/** The file itself. */
+	path: string;
+	/** At which other machines reach the service, if it is set. */
+	url: string | undefined;
+	listen: string;
+	gpus: number;
+	hostTimeoutMs: number;
+	endpoints: readonly Endpoint[];
 }
 
 export interface EndpointToCheck<S extends LauncherSettings = LauncherSettings> {
@@ -46,6 +65,7 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly shared?: boolean;
 	/** Whether the platform assigns GPUs to workers (`WorkerSpec.gpuCount`) instead of this machine. */
 	placesGpus?(settings: S): boolean;
+	readonly file?: LauncherFile;
 	/** Whether several workers may share a GPU, each with its part (`WorkerSpec.gpuMemoryGb`). */
 	readonly sharesGpus?: boolean;
 	/** Whether idle workers can sleep: the launcher has `run`, and this machine's GPUs are assigned to them. */
@@ -65,5 +85,5 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	atStart?(dependencies: LauncherDependencies): boolean;
 	/** Called once per service, again after it has failed. */
 	create(dependencies: LauncherDependencies): Promise<Launcher>;
-	doctor?(endpoints: readonly EndpointToCheck<S>[], env: Env, hosts: HostConfig): Promise<Finding[]>;
+	doctor?(endpoints: readonly EndpointToCheck<S>[], env: Env, fromFile: unknown): Promise<Finding[]>;
 }

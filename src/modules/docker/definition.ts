@@ -1,6 +1,7 @@
 /** Workers as Docker containers (D25). */
-import { NO_HOSTS } from "../../kernel/core/workers/hosts.ts";
 import type { LauncherDefinition } from "../../kernel/launchers/definition.ts";
+import { type HostConfig, HOSTS_SCHEMA } from "./hosts/host-schema.ts";
+import { readHosts } from "./hosts/host-settings.ts";
 import { type DockerSettings, SETTINGS } from "./settings.ts";
 
 export const DOCKER: LauncherDefinition<DockerSettings> = {
@@ -16,7 +17,14 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	settings: SETTINGS,
 	keepsWorkers: ["pullPolicy", "prePull", "registry"],
 	// Hosts of the configuration are shown and checked before an endpoint uses them.
-	atStart: ({ hosts = NO_HOSTS }) => Object.keys(hosts.hosts).length > 0,
-	create: async (dependencies) => new (await import("./launcher.ts")).DockerLauncher(dependencies),
-	doctor: async (...setup) => (await import("./doctor.ts")).findings(...setup),
+	atStart: ({ fromFile }) => Object.keys(hostsIn(fromFile)?.hosts ?? {}).length > 0,
+	file: { member: "hosts", schema: HOSTS_SCHEMA, read: readHosts },
+	create: async ({ fromFile, ...dependencies }) =>
+		new (await import("./launcher.ts")).DockerLauncher({ ...dependencies, hosts: hostsIn(fromFile) }),
+	doctor: async (endpoints, env, fromFile) => (await import("./doctor.ts")).findings(endpoints, env, hostsIn(fromFile)),
 };
+
+/** What {@link readHosts} has returned. */
+function hostsIn(fromFile: unknown): HostConfig | undefined {
+	return fromFile as HostConfig | undefined;
+}

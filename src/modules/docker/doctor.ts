@@ -1,8 +1,9 @@
 /** `sluice doctor` checks for container workers: whether each daemon responds (D36, D44). */
 import { type Finding, ok, problem } from "../../kernel/core/finding.ts";
-import { type HostConfig, type HostSettings, LOCAL } from "../../kernel/core/workers/hosts.ts";
+import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { EndpointToCheck } from "../../kernel/launchers/definition.ts";
 import { type Connection, connectionOf, connectionTo } from "./hosts/connection.ts";
+import { type HostConfig, type HostSettings, NO_HOSTS } from "./hosts/host-schema.ts";
 import { dockerDaemon, sentenceOf } from "./daemon.ts";
 import type { DockerSettings } from "./settings.ts";
 import type { Env } from "../../kernel/lib/env.ts";
@@ -13,7 +14,7 @@ const HOST_MS = 12_000;
 export async function findings(
 	endpoints: readonly EndpointToCheck<DockerSettings>[],
 	env: Env,
-	{ hosts }: HostConfig,
+	{ hosts }: HostConfig = NO_HOSTS,
 ): Promise<Finding[]> {
 	const local = endpoints.filter(({ launcher }) => usesLocal(launcher));
 	const remote = Object.entries(hosts).filter(([name]) => name !== LOCAL);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
-import type { HostSettings } from "../../kernel/core/workers/hosts.ts";
+import type { HostSettings } from "./hosts/host-schema.ts";
 import type { Exit, Handle, Notice, WorkerSpec } from "../../kernel/launchers/launcher.ts";
 import { dockerDaemon, isUnanswered } from "./daemon.ts";
 import { connectionTo } from "./hosts/connection.ts";

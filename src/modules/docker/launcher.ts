@@ -1,4 +1,4 @@
-import { LOCAL, NO_HOSTS } from "../../kernel/core/workers/hosts.ts";
+import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { WorkerUsage } from "../../kernel/core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../../kernel/launchers/definition.ts";
 import {
@@ -18,6 +18,7 @@ import { LABELS } from "./container-options.ts";
 import { copyOutput, endContainer, endOf, hasMarks, isStartedBy, removeOthers } from "./container.ts";
 import { isUnanswered, statusOf } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
+import { type HostConfig, NO_HOSTS } from "./hosts/host-schema.ts";
 import { type DockerHosts, dockerHosts } from "./hosts/hosts.ts";
 import { prePulls } from "./images/pre-pull.ts";
 import { Starts } from "./starts.ts";
@@ -44,7 +45,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	#service: string | undefined;
 	#removed = 0;
 
-	constructor(d: LauncherDependencies) {
+	constructor(d: LauncherDependencies & { hosts?: HostConfig | undefined }) {
 		super(d);
 		const { clock, log, serviceEnv, registryLogin, hosts: config = NO_HOSTS } = d;
 		this.#lostAfterMs = config.lostAfterMs;

@@ -1,4 +1,4 @@
-import { HOST_NAME } from "../../kernel/core/workers/hosts.ts";
+import { HOST_NAME } from "./hosts/host-schema.ts";
 import type { GpuNeed } from "../../kernel/core/workers/gpu-need.ts";
 import type { Schema } from "../../kernel/lib/schema.ts";
 import type { LauncherDefinition } from "../../kernel/launchers/definition.ts";

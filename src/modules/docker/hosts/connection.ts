@@ -2,7 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { HostSettings } from "../../../kernel/core/workers/hosts.ts";
+import type { HostSettings } from "./host-schema.ts";
 import { fileCalls } from "../../../kernel/system/file-calls.ts";
 import { sshTunnel } from "./ssh-tunnel.ts";
 import type { Env } from "../../../kernel/lib/env.ts";

@@ -1,6 +1,7 @@
 /** One machine with a Docker daemon (D44). An unreachable host proves nothing about its workers. */
 import type { GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
-import { type HostGpu, type HostSettings, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
+import { type HostGpu, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
+import type { HostSettings } from "./host-schema.ts";
 import type { LocalMs, WallMs } from "../../../kernel/lib/time.ts";
 import { type Connection, connectionOf, connectionTo } from "./connection.ts";
 import {

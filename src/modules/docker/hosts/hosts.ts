@@ -1,10 +1,11 @@
 /** The hosts of the configuration and `local` (D44). */
-import { type HostConfig, type HostGpuPart, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
+import { type HostGpuPart, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
 import { firstThatSuffice } from "../../../kernel/core/workers/eviction.ts";
-import { hasRoom, place, type Placement, type PlacementHost } from "../../../kernel/core/workers/placement.ts";
+import { hasRoom, place, type Placement, type PlacementHost } from "./placement.ts";
 import { LABELS } from "../container-options.ts";
 import { DockerHost, gpusOf, type HostDeps } from "./host.ts";
 import type { DockerSettings } from "../settings.ts";
+import type { HostConfig } from "./host-schema.ts";
 import type { Spec, Worker } from "../worker.ts";
 
 export type DockerHosts = ReturnType<typeof dockerHosts>;

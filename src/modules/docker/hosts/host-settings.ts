@@ -1,21 +1,15 @@
 /** Checks of `hosts` in `sluice.yaml` beyond the schema (D44). */
 import { dirname, resolve } from "node:path";
-import type { Endpoint } from "../core/endpoints/endpoint.ts";
-import { type HostSettings, LOCAL } from "../core/workers/hosts.ts";
-import { isObject } from "../lib/schema.ts";
-
-interface HostContext {
-	path: string;
-	url: string | undefined;
-	listen: string;
-	gpus: number;
-	endpoints: readonly Endpoint[];
-}
+import { LOCAL } from "../../../kernel/core/workers/hosts.ts";
+import { isObject } from "../../../kernel/lib/schema.ts";
+import type { FileContext } from "../../../kernel/launchers/definition.ts";
+import type { HostConfig, HostSettings } from "./host-schema.ts";
 
 /** Hosts with absolute paths. `raw` fits the schema unless there are problems. */
-export function readHosts(raw: unknown, context: HostContext, problems: string[]): Record<string, HostSettings> {
+export function readHosts(raw: unknown, context: FileContext, problems: string[]): HostConfig {
 	const hosts: Record<string, HostSettings> = {};
-	if (problems.length > 0) return hosts;
+	const lostAfterMs = context.hostTimeoutMs;
+	if (problems.length > 0) return { hosts, lostAfterMs };
 	for (const [name, settings] of isObject(raw) ? Object.entries(raw) : []) {
 		const host = (settings ?? {}) as HostSettings;
 		for (const problem of problemsOf(name, host, context)) problems.push(`${context.path}: ${problem}`);
@@ -28,10 +22,10 @@ export function readHosts(raw: unknown, context: HostContext, problems: string[]
 		};
 	}
 	checkEndpoints(hosts, context, problems);
-	return hosts;
+	return { hosts, lostAfterMs };
 }
 
-function* problemsOf(name: string, host: HostSettings, context: HostContext): Iterable<string> {
+function* problemsOf(name: string, host: HostSettings, context: FileContext): Iterable<string> {
 	const at = `hosts.${name}`;
 	const { docker, tls, insecure = false, workerUrl } = host;
 	if (name === LOCAL) {
@@ -61,7 +55,7 @@ function* problemsOf(name: string, host: HostSettings, context: HostContext): It
 
 function checkEndpoints(
 	hosts: Readonly<Record<string, HostSettings>>,
-	{ path, endpoints }: HostContext,
+	{ path, endpoints }: FileContext,
 	problems: string[],
 ): void {
 	const known = new Set([LOCAL, ...Object.entries(hosts).flatMap(([n, h]) => [n, ...(h.labels ?? [])])]);

@@ -1,7 +1,7 @@
 /** `hosts` in `sluice.yaml`: what is refused, with which sentence (D44). */
-import { MODULES } from "../../modules/index.ts";
+import { MODULES } from "../../index.ts";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "./config.ts";
+import { loadConfig } from "../../../kernel/config/config.ts";
 
 function load(file: object, flags: Record<string, string> = {}) {
 	return loadConfig({
@@ -24,7 +24,7 @@ const tls = { ca: "tls/ca.pem", cert: "/abs/cert.pem", key: "key.pem" };
 describe("hosts", () => {
 	it("D44: none by default; a lost host is given up after 5 min", () => {
 		const loaded = load({});
-		expect(loaded.ok && loaded.config.hosts).toEqual({ hosts: {}, lostAfterMs: 300_000 });
+		expect(loaded.ok && loaded.config.launchers["docker"]).toEqual({ hosts: {}, lostAfterMs: 300_000 });
 	});
 
 	it("D44: are read with absolute paths, and addresses without a slash at the end", () => {
@@ -36,7 +36,7 @@ describe("hosts", () => {
 				local: {},
 			},
 		});
-		expect(loaded.ok && loaded.config.hosts).toEqual({
+		expect(loaded.ok && loaded.config.launchers["docker"]).toEqual({
 			lostAfterMs: 60_000,
 			hosts: {
 				rig1: { docker: "ssh://me@rig1", workerUrl: "http://10.0.0.5:8080", labels: ["small"] },

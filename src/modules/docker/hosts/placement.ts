@@ -1,7 +1,7 @@
 /** On which host and GPUs a new worker starts, or why on none (D44). */
-import { freeGb, type GpuPart } from "./gpu-allocation.ts";
-import { type GpuNeed, needText, suits } from "./gpu-need.ts";
-import type { HostGpu } from "./hosts.ts";
+import { freeGb, type GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
+import { type GpuNeed, needText, suits } from "../../../kernel/core/workers/gpu-need.ts";
+import type { HostGpu } from "../../../kernel/core/workers/hosts.ts";
 
 export interface PlacementQuery extends GpuPart {
 	/** Names or labels; absent: any. */
