@@ -175,7 +175,8 @@ function settled(site: Site, { known, open }: Scene): void {
 }
 
 function learn(known: Record<Place, string>, path: string, { status, text, headers }: Answer): void {
-	if (status >= 300 || !headers["content-type"]?.startsWith("application/json")) return;
+	// HEAD is answered with the headers alone.
+	if (status >= 300 || text === "" || !headers["content-type"]?.startsWith("application/json")) return;
 	const value = JSON.parse(text) as any;
 	const jobs = Array.isArray(value) ? value : [value];
 	if (/^\/(?:sdk\/)?v2\/[^/]+\/run/.test(path)) {
