@@ -44,6 +44,7 @@ const SYSTEM = [
 	),
 	"test/store/postgres*.test.ts",
 	"test/store/earlier-versions.test.ts",
+	"test/job-path/postgres.test.ts",
 	"src/kernel/store/postgres/*.test.ts",
 	"src/kernel/engine/cluster/cluster.test.ts",
 ];
