@@ -12,6 +12,8 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
+	openai: ["spec/client/openai"],
+	registries: ["spec/v1/registries.test.ts"],
 };
 
 /** They hold the documents of the build and the console against a service: both have all modules. */
