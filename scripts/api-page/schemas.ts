@@ -13,7 +13,7 @@ import { MANAGED_WORKER } from "../../src/kernel/api/management/workers.ts";
 import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
 import { DEMAND, METRICS, TOTALS } from "../../src/kernel/api/metrics.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
-import { RELEASE } from "../../src/kernel/api/releases.ts";
+import { RELEASE } from "../../src/modules/releases/routes.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { CONSOLE_SESSION } from "../../src/kernel/api/sessions.ts";
 import { SERVER } from "../../src/kernel/api/service.ts";

@@ -202,15 +202,6 @@ export const EVENTS = {
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
 	),
-	/** A worker of an endpoint's current release was healthy; `compared`: what its canary showed (D50). */
-	"release.healthy": info<{ endpoint: string; version: number; compared?: string | undefined }>(
-		({ endpoint, version, compared }) =>
-			`${endpoint}: version ${version} is healthy${compared === undefined ? "" : `: ${compared}`}`,
-	),
-	/** A release's workers crashed or its canary's jobs failed: the last healthy settings are in force (D50). */
-	"release.rolled_back": error<{ endpoint: string; reason: string }>(
-		({ endpoint, reason }) => `${endpoint}: ${reason}`,
-	),
 	/** An operator resumed worker starts, which crashes had paused (D28). */
 	"starts.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: worker starts resumed`),
 	/** Two processes poll with one worker id; the later one was refused (D26). */

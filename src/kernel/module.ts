@@ -53,7 +53,10 @@ export interface OpenModule {
 
 /** All that a module may use of the kernel. */
 export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
-	workers: Pick<Engine["workers"], "registry">;
+	workers: Pick<Engine["workers"], "registry" | "launcher">;
+	/** Limits which jobs this server hands to workers of an endpoint. */
+	jobs: Pick<Engine["jobs"], "setShare">;
+	releases: Engine["releases"];
 	/** Names this server among those that share a store, else this run of it. */
 	instance: string;
 	/** Encrypts texts for the store with the keys of the service (D22). */

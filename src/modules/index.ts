@@ -5,7 +5,17 @@ import { docker } from "./docker/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
 import { registries } from "./registries/module.ts";
+import { releases } from "./releases/module.ts";
 import { telemetry } from "./telemetry/module.ts";
 import { webhooks } from "./webhooks/module.ts";
 
-export const MODULES: readonly ServiceModule[] = [alerts, audit, docker, openai, registries, telemetry, webhooks];
+export const MODULES: readonly ServiceModule[] = [
+	alerts,
+	audit,
+	docker,
+	openai,
+	registries,
+	releases,
+	telemetry,
+	webhooks,
+];

@@ -6,6 +6,7 @@ import { eventBus } from "../../src/kernel/events.ts";
 import type { Launcher, WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import type { SignedPost } from "../../src/kernel/post/contract.ts";
+import { openReleases } from "../../src/modules/releases/open.ts";
 import { openWebhooks } from "../../src/modules/webhooks/open.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
@@ -76,11 +77,9 @@ export function startServer(o: ServerOptions): SimulatedServer {
 		});
 		engine = plant.engine?.(made) ?? made;
 		await made.prepare(o.endpoints);
-		const { services = [] } = await openWebhooks({
-			...made.kernel,
-			post: () => o.sendWebhook,
-			allowPrivateNetworks: true,
-		});
+		const kernel = { ...made.kernel, post: () => o.sendWebhook, allowPrivateNetworks: true };
+		const { services = [] } = await openWebhooks(kernel);
+		Object.assign(made.hooks, (await openReleases(kernel)).hooks);
 		listens = true;
 		await made.start({ url: URL, sharedUrl: URL, services });
 	}

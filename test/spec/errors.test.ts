@@ -159,17 +159,6 @@ const HOW: Record<
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
 	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
-	release_not_found: () => get("/v1/endpoints/open/releases/9/rollback", { method: "POST" }),
-	async release_refused() {
-		const { versions } = service.engine.endpoints;
-		const { settingsOf } = versions;
-		versions.settingsOf = async () => ({ settings: {}, unreadable: ["A"] });
-		try {
-			return await get("/v1/endpoints/open/releases/1/rollback", { method: "POST" });
-		} finally {
-			versions.settingsOf = settingsOf;
-		}
-	},
 	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();

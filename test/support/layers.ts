@@ -52,7 +52,8 @@ const DOMAINS = [
 function engineRows(): Record<string, readonly string[]> {
 	const rows: Record<string, readonly string[]> = {
 		"kernel/engine/": [...ENGINE, "kernel/engine/"],
-		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/"],
+		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/", "kernel/engine/releases/policy.ts"],
+		"kernel/engine/releases/policy.ts": [...ENGINE, "kernel/engine/workers/"],
 		"kernel/engine/invalid-cursor.ts": ["kernel/core/"],
 	};
 	const before: string[] = [];
@@ -267,6 +268,16 @@ export const LAYERS: Record<string, readonly string[]> = {
 	...moduleRows("audit"),
 	...moduleRows("openai"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
+	...moduleRows("releases", {
+		"routes.ts": ["kernel/api/metrics.ts"],
+		"canaries.ts": [
+			"kernel/engine/endpoints/launch-hash.ts",
+			"kernel/engine/releases/worker-release.ts",
+			"kernel/launchers/index.ts",
+		],
+		"rollbacks.ts": ["kernel/engine/endpoints/endpoints.ts", "kernel/engine/releases/worker-release.ts"],
+		"roll-back.ts": ["kernel/engine/endpoints/endpoints.ts"],
+	}),
 	...moduleRows("webhooks"),
 	...moduleRows("docker"),
 	"modules/docker/": [...MODULE, ...LAUNCHERS, "modules/docker/"],

@@ -19,7 +19,6 @@ import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
-import { releases } from "./releases.ts";
 import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { sessions } from "./sessions.ts";
@@ -29,7 +28,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text; those of modules follow in their group. */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, releases, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
+	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
 	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
 	Data: [backup, restore, verify, migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -36,12 +36,6 @@ export const ERRORS = {
 	},
 	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
 	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
-	release_not_found: {
-		status: 404,
-		sentence:
-			"Endpoint '{endpoint}' has no version '{version}', or it is not kept any more. " +
-			"GET /v1/endpoints/{endpoint}/releases lists those that are.",
-	},
 	session_not_found: {
 		status: 404,
 		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
@@ -73,7 +67,6 @@ export const ERRORS = {
 		status: 409,
 		sentence: "The job of this Idempotency-Key {fate} and does not run again. Use a new key to submit it again.",
 	},
-	release_refused: { status: 409, sentence: "{why}" },
 	endpoint_exists: {
 		status: 409,
 		sentence:

@@ -5,6 +5,7 @@ import type { TraceHooks } from "../core/trace-hooks.ts";
 import type { EventBus } from "../events.ts";
 import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
+import type { ReleasePolicy } from "./releases/policy.ts";
 import { type Store, StoreUnavailable } from "../store/contract/store.ts";
 import type { Calendar } from "./availability/clock/job-clock.ts";
 import type { FreeSpace } from "./availability/storage/free-space.ts";
@@ -33,6 +34,7 @@ export interface EngineContext {
 /** What modules do at fixed points of the kernel. A member is absent while no open module has it. */
 export interface Hooks {
 	traces?: TraceHooks;
+	releases?: ReleasePolicy;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
 	webhookFault?: (url: string) => string | undefined;
 }

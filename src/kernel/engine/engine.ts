@@ -24,7 +24,6 @@ import { createLimits } from "./limits/limits.ts";
 import { managedEndpoints } from "./management/endpoints.ts";
 import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
-import { createCanaries } from "./releases/canaries.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
@@ -152,15 +151,8 @@ export function createEngine(o: EngineOptions) {
 		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
 	});
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
-	const canaries = createCanaries({
-		...context,
-		endpoints,
-		workers,
-		setShare: jobs.setShare,
-		jobsByRelease: (q) => metrics.history.byRelease(q),
-	});
 	const releases = createReleases({ endpoints, workers });
-	const scaling = createScaling({ ...context, cluster, endpoints, workers, canaries, gpus: o.gpus });
+	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const storeState: StoreState = {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
@@ -195,6 +187,8 @@ export function createEngine(o: EngineOptions) {
 			cluster,
 			endpoints,
 			workers,
+			jobs,
+			releases,
 			metrics,
 			instance: o.serviceId ?? run,
 			encryption: access.encryption,

@@ -8,7 +8,7 @@ import { call, KEY } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { ALL_VERSIONS, releaseService } from "./release-service.ts";
 
-const { pass, passUntil, of, takes, works, at, serve, change, callOf, staying, versions, states, ready } =
+const { pass, passUntil, of, takes, works, at, serve, change, callOf, staying, versions, states, ready, rollBack } =
 	releaseService();
 
 describe("releases of an endpoint", () => {
@@ -17,11 +17,11 @@ describe("releases of an endpoint", () => {
 		await change({ workersMax: 7, env: { TOKEN: "one" } });
 		expect(await states()).toEqual([[1, "unproven"]]);
 		await change({ env: { TOKEN: "two" } });
-		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await rollBack(1);
 		expect(at.service.engine.endpoints.get("ep")).toMatchObject({ workersMax: 7, env: { TOKEN: "one" } });
 		const [newest] = (await at.service.engine.releases.history("ep", ALL_VERSIONS)).releases;
 		expect(newest).toMatchObject({ version: 3, source: "rollback", createdBy: "key" });
-		await at.service.engine.releases.rollBack("ep", { version: 3, by: "key" });
+		await rollBack(3);
 		expect(await states()).toHaveLength(3);
 	});
 
@@ -38,8 +38,26 @@ describe("releases of an endpoint", () => {
 			[2, "unproven"],
 			[1, "healthy"],
 		]);
-		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await rollBack(1);
 		expect(at.service.engine.endpoints.get("ep").env).toEqual({ TOKEN: "one" });
+	});
+
+	it("D2, D50: one that is not kept is 404, and one whose values cannot be read is 409", async () => {
+		await serve({ env: { TOKEN: "one" } });
+		const rollBackOf = (version: string) =>
+			call(at.service.url, `/v1/endpoints/ep/releases/${version}/rollback`, { method: "POST" });
+		for (const version of ["9", "0", "x"])
+			expect(await rollBackOf(version)).toMatchObject({ status: 404, json: { code: "release_not_found" } });
+		const { versions: stored } = at.service.engine.endpoints;
+		const { settingsOf } = stored;
+		stored.settingsOf = async () => ({ settings: {}, unreadable: ["TOKEN"] });
+		try {
+			const { status, json } = await rollBackOf("1");
+			expect([status, json.code]).toEqual([409, "release_refused"]);
+			expect(json.error).toContain("env TOKEN of version 1");
+		} finally {
+			stored.settingsOf = settingsOf;
+		}
 	});
 
 	it("D50: 100 are kept, and those that workers run", async () => {

@@ -1,5 +1,8 @@
 /** A service whose endpoint `ep` starts real processes that do nothing; tests call for them, on a clock of its own. */
 import { afterEach, beforeEach } from "vitest";
+import { busOf } from "../../../src/kernel/events.ts";
+import type { EVENTS } from "../../../src/modules/releases/events.ts";
+import { rollBackTo } from "../../../src/modules/releases/roll-back.ts";
 import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { folder, type Folder, startService, type TestService } from "../../support/service.ts";
@@ -48,6 +51,13 @@ export function releaseService() {
 		return present();
 	}
 
+	const rollBack = (version: number): Promise<void> =>
+		rollBackTo(at.service.engine.endpoints, "ep", { version, by: "key" });
+
+	/** The service undoes a version. */
+	const nextRollback = (): Promise<unknown> =>
+		new Promise((resolve) => busOf<typeof EVENTS>(at.service.events).on("release.rolled_back", resolve));
+
 	const versions = (workers: readonly Worker[]): (number | undefined)[] =>
 		workers.map((worker) => at.service.engine.endpoints.releaseOf("ep", worker.launchedAs));
 
@@ -72,5 +82,5 @@ export function releaseService() {
 		at.service = await startService({ endpoints: {}, settings: AT, clock: at.clock, in: at.place });
 	}
 
-	return { ...steps, at, serve, change, callOf, staying, versions, states, ready, restart };
+	return { ...steps, at, serve, change, callOf, staying, versions, states, ready, restart, rollBack, nextRollback };
 }

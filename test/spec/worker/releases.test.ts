@@ -27,6 +27,8 @@ const {
 	states,
 	ready,
 	restart,
+	rollBack,
+	nextRollback,
 } = releaseService();
 
 describe("workers of an earlier release", () => {
@@ -64,7 +66,7 @@ describe("workers of an earlier release", () => {
 		await reports(fresh!, first);
 		await pass(2000);
 		expect([old!.draining, old!.held.size]).toEqual([true, 1]);
-		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await rollBack(1);
 		expect(old!.draining, "it runs the current settings again").toBe(false);
 	});
 
@@ -112,7 +114,7 @@ describe("workers of an earlier release", () => {
 		await serve({ workersMin: 2, workersMax: 2, gpusPerWorker: 1 }, { gpus: 2 });
 		const old = await ready(2);
 		await change({ launcher: { command: ["false"] } });
-		const undone = at.service.next("release.rolled_back");
+		const undone = nextRollback();
 		let over = false;
 		void undone.finally(() => (over = true));
 		while (!over) await pass(500);
@@ -180,7 +182,7 @@ describe("a restart, or a change, in the middle of a replacement", () => {
 		await pass(5000);
 		expect(current()).toEqual([1, 1, 2, 2, 2]);
 		// Back to the first version: the new ones are the earlier ones now.
-		await at.service.engine.releases.rollBack("ep", { version: 1, by: "key" });
+		await rollBack(1);
 		await pass(3000);
 		const calling = of("ep").filter((worker) => !worker.draining && worker.ready);
 		expect(calling.length).toBeGreaterThanOrEqual(4);
@@ -217,7 +219,7 @@ describe("a version whose workers end", () => {
 		const [, fresh] = await staying(2);
 		await pass(15_000);
 		await takes(fresh!);
-		const undone = at.service.next("release.rolled_back");
+		const undone = nextRollback();
 		// The next one would run.
 		at.service.events.on("worker.exited", () => rmSync(join(at.place.path, "end"), { force: true }));
 		write("end");

@@ -1,9 +1,7 @@
-/** History of releases, and what operators do with it (D50). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { ApiError } from "../../core/errors.ts";
-import { type LaunchedSettings, type ReleaseChange, withLaunched } from "../../core/releases/launched-settings.ts";
+/** History of releases (D50). */
+import type { ReleaseChange } from "../../core/releases/launched-settings.ts";
 import type { ReleaseEntry, ReleaseHead } from "../../store/contract/releases.ts";
-import { type Endpoints, withoutId } from "../endpoints/endpoints.ts";
+import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { VersionPage } from "../endpoints/versions.ts";
 import type { Workers } from "../workers/workers.ts";
 import { releasesOf } from "./worker-release.ts";
@@ -49,22 +47,6 @@ export function createReleases({ endpoints, workers }: Deps) {
 				workers: { current: byVersion.get(version)?.length ?? 0, all: launched.length },
 				releases: rows.map((row) => releaseOf(row, byVersion.get(row.version)?.length ?? 0)),
 			};
-		},
-		/** A new version with the settings of an earlier one. Throws `release_not_found` and `release_refused`. */
-		async rollBack(id: string, { version, by }: { version: number; by: string }): Promise<void> {
-			const settingsOf = async (before: Endpoint): Promise<object> => {
-				const opened = await versions.settingsOf(endpoints.entry(id), version);
-				if (!opened) throw new ApiError("release_not_found", { endpoint: id, version: String(version) });
-				const { settings: launched, unreadable } = opened;
-				if (unreadable.length > 0)
-					throw new ApiError("release_refused", {
-						why:
-							`The values of env ${unreadable.join(", ")} of version ${version} were stored under another ` +
-							"SLUICE_SECRET and cannot be read: set them with a change of the endpoint instead.",
-					});
-				return withLaunched(withoutId(before), launched as unknown as LaunchedSettings);
-			};
-			await endpoints.change(id, settingsOf, { source: "rollback", by, keepsUsed: true });
 		},
 	};
 }

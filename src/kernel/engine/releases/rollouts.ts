@@ -7,7 +7,6 @@ import { rolloutStep } from "../../core/releases/rollout.ts";
 import { isManaged } from "../../launchers/index.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Worker } from "../workers/worker-registry.ts";
-import type { Canaries } from "./canaries.ts";
 import { isHealthy, isOld, type ReleaseDeps, releasesOf } from "./worker-release.ts";
 
 const REPLACED = "its endpoint has another launcher or environment now";
@@ -31,8 +30,8 @@ export interface RolloutPlan {
 
 const NOTHING: RolloutPlan = { start: 0, extra: new Set() };
 
-export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
-	const { endpoints, canaries } = d;
+export function rollouts(d: ReleaseDeps) {
+	const { endpoints, hooks } = d;
 	const { registry, launcher } = d.workers;
 	const progressOf = new Map<string, Progress>();
 
@@ -64,11 +63,11 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			endpoints.has(worker.endpoint) && isOld(worker, launchHash(endpoints.get(worker.endpoint))),
 		/** Those that could take no jobs leave at once, also where no workers are launched any more. */
 		replaceUnready(): void {
-			canaries.refresh();
+			hooks.releases?.refresh();
 			for (const { endpoint } of endpoints.all()) {
 				const current = launchHash(endpoint);
 				const rolls = isManaged(endpoint.launcher.type);
-				const stable = canaries.of(endpoint)?.stable.launchHash;
+				const stable = hooks.releases?.beside(endpoint);
 				for (const worker of registry.of(endpoint.id)) {
 					const isStable = worker.launchedAs === stable;
 					const stays = worker.launchedAs === current || isStable;
@@ -82,7 +81,7 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 		},
 		/** Whether workers of earlier releases are left, or compared. */
 		isRolling(endpoint: Endpoint): boolean {
-			if (canaries.of(endpoint)) return true;
+			if (hooks.releases?.beside(endpoint) !== undefined) return true;
 			const { id } = endpoint;
 			const current = releasesOf(endpoints, id).at(-1)!.launchHash;
 			for (const worker of registry.of(id)) if (isOld(worker, current)) return true;
@@ -92,8 +91,9 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 		step(endpoint: Endpoint, present: readonly Worker[]): RolloutPlan {
 			const { id, release } = endpoint;
 			const { launchHash: hash } = releasesOf(endpoints, id).at(-1)!;
-			const canary = canaries.of(endpoint);
-			const isStable = (worker: Worker): boolean => worker.launchedAs === canary?.stable.launchHash;
+			const beside = hooks.releases?.beside(endpoint);
+			const isCompared = beside !== undefined;
+			const isStable = (worker: Worker): boolean => worker.launchedAs === beside;
 			const staying = present.filter((worker) => !launcher.isLeaving(worker) && !worker.sleep);
 			const others = staying.filter((worker) => isOld(worker, hash) && !isStable(worker));
 			for (const worker of others) if (!worker.ready) launcher.retire(worker, REPLACED);
@@ -102,8 +102,8 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 				.toSorted((a, b) => a.held.size - b.held.size || a.idleSince - b.idleSince);
 			// Workers take the place of those of a third version one by one, as many as the jobs need.
 			const isSettled = staying.every((worker) => worker.ready) && !present.some(launcher.isLeaving, launcher);
-			if (canary && others[0] && isSettled) launcher.retire(others[0], REPLACED);
-			if (!canary && ready.length === 0) {
+			if (isCompared && others[0] && isSettled) launcher.retire(others[0], REPLACED);
+			if (!isCompared && ready.length === 0) {
 				progressOf.delete(id);
 				return NOTHING;
 			}
@@ -114,8 +114,8 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			progressOf.set(id, progress);
 			const settled = current.filter((worker) => progress.arrived.has(worker)).length;
 			const stable = ready.filter(isStable);
-			// One worker of the stable version makes place for that of the canary, unless it is the only one.
-			const old = !canary ? ready : settled === 0 && stable.length > 1 ? stable.slice(0, 1) : [];
+			// One worker of the version beside makes place for the first of the current one, unless it is the only one.
+			const old = !isCompared ? ready : settled === 0 && stable.length > 1 ? stable.slice(0, 1) : [];
 			const pending = current.filter((worker) => !healthy.includes(worker) && !progress.arrived.has(worker));
 			const arrived = healthy.filter((worker) => !progress.arrived.has(worker));
 			for (const worker of arrived) progress.arrived.add(worker);
@@ -131,8 +131,8 @@ export function rollouts(d: ReleaseDeps & { canaries: Canaries }) {
 			);
 			progress.ahead = next.ahead;
 			for (const worker of old.slice(0, next.retire)) launcher.retire(worker, REPLACED);
-			// That of a canary counts for the jobs, unless it takes the place of another.
-			const extra = canary ? Math.min(next.extra, old.length) : next.extra;
+			// The one that is compared counts for the jobs, unless it takes the place of another.
+			const extra = isCompared ? Math.min(next.extra, old.length) : next.extra;
 			return { start: next.start, extra: new Set(pending.slice(0, extra)) };
 		},
 		/** Nothing is free for one of the current release until so many `old` ones leave; 0: that does not help. */

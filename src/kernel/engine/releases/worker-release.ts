@@ -23,7 +23,11 @@ export function isOld({ launchedAs }: Worker, hash: string): boolean {
 	return launchedAs !== undefined && launchedAs !== hash;
 }
 
-export function isHealthy({ workers, noneWaits }: ReleaseDeps, { id }: Endpoint, worker: Worker): boolean {
+export function isHealthy(
+	{ workers, noneWaits }: Pick<ReleaseDeps, "workers" | "noneWaits">,
+	{ id }: Endpoint,
+	worker: Worker,
+): boolean {
 	if (!worker.ready || worker.unhealthy || worker.sleep || workers.launcher.isLeaving(worker)) return false;
 	const hasCalled = worker.takes > 0 || worker.seenAt > (worker.readyAt ?? 0);
 	// One that was taken over counts as ready before that.

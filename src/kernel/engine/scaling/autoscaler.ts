@@ -15,9 +15,8 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
 import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
-import type { Canaries } from "../releases/canaries.ts";
-import { rollbacks } from "../releases/rollbacks.ts";
-import { isOld } from "../releases/worker-release.ts";
+import type { Judged } from "../releases/policy.ts";
+import { isHealthy, isOld } from "../releases/worker-release.ts";
 import { rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
 import { gpuAllocator } from "./gpu-allocator.ts";
@@ -37,7 +36,6 @@ export interface ScalingContext extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	canaries: Canaries;
 	gpus: number;
 }
 
@@ -46,7 +44,7 @@ export class Autoscaler {
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
 	readonly rollouts: ReturnType<typeof rollouts>;
-	readonly #rollbacks: ReturnType<typeof rollbacks>;
+	readonly #judged: Judged;
 	readonly #d: ScalingContext;
 	readonly #gpus: ReturnType<typeof gpuAllocator>;
 	readonly #stops: Stops;
@@ -66,13 +64,16 @@ export class Autoscaler {
 		const { stop, sleepOrStop } = this.#stops;
 		this.faults = workerFaults({
 			...{ ...d, crashes: this.crashes, stop },
-			isUnproven: (worker) => this.#rollbacks.isUnproven(worker),
+			isUnproven: (worker) => d.hooks.releases?.isUnproven(worker) ?? false,
 		});
 		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
 		this.#sleepers = sleepers({ ...d, stop });
 		const noneWaits = (id: string): boolean => d.endpoints.paused(id) || this.#queues.isEmpty(id);
 		this.rollouts = rollouts({ ...d, noneWaits });
-		this.#rollbacks = rollbacks({ ...d, noneWaits, resume: (id) => this.startNow(id) });
+		this.#judged = {
+			isHealthy: (endpoint, worker) => isHealthy({ workers: d.workers, noneWaits }, endpoint, worker),
+			startNow: (id) => this.startNow(id),
+		};
 		const checks = loop({
 			clock: d.clock,
 			retryMs: CHECK_MS,
@@ -120,7 +121,8 @@ export class Autoscaler {
 		this.#sleepers.stopSurplus();
 		this.#room.withdraw();
 		const scaled = this.#scaled();
-		for (const endpoint of scaled) this.#rollbacks.judge(endpoint);
+		const { releases } = this.#d.hooks;
+		if (releases) for (const endpoint of scaled) releases.judge(endpoint, this.#judged);
 		const active = scaled.filter((endpoint) => !this.#isIdle(endpoint));
 		for (const endpoint of active) this.faults.stopOverdue(endpoint);
 		// Workers before queues: a job that is taken in between must not be counted twice.
@@ -207,7 +209,8 @@ export class Autoscaler {
 		if (withoutGpu !== undefined) return;
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
 			const present = this.#present(endpoint.id).filter((worker) => !this.#d.workers.launcher.isLeaving(worker));
-			const next = this.#d.canaries.next(endpoint, present);
+			const { releases } = this.#d.hooks;
+			const next = releases ? releases.settingsFor(endpoint, present) : endpoint;
 			if (!next) return;
 			const needsGpus = next.gpusPerWorker > 0 && usesOwnGpus(next.launcher);
 			const asleep = this.#sleepers.of(endpoint.id).filter((worker) => !isOld(worker, launchHash(next)));
@@ -283,15 +286,16 @@ export class Autoscaler {
 		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const needed = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
-		// A canary needs one of each version.
-		const isCompared = needed > 0 && this.#d.canaries.of(endpoint) !== undefined;
+		// Versions that are compared need a worker each.
+		const { releases } = this.#d.hooks;
+		const isCompared = needed > 0 && releases?.beside(endpoint) !== undefined;
 		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		const missing = Math.max(0, wanted - staying.length);
-		// The second worker of a canary, which no job needs, evicts none.
+		// The second worker of a comparison, which no job needs, evicts none.
 		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
-		const surplus = this.#d.canaries.stoppable(endpoint, staying, { surplus: stoppable, wanted });
+		const surplus = releases ? releases.stoppable(endpoint, staying, { surplus: stoppable, wanted }) : stoppable;
 		this.#stops.stopSurplus(endpoint, surplus, staying.length - wanted);
 		return missing;
 	}

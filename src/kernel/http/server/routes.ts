@@ -9,7 +9,6 @@ import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
 import { MANAGEMENT_ROUTES } from "../../api/management/routes.ts";
 import { METRICS_ROUTES, PROMETHEUS_ROUTES } from "../../api/metrics.ts";
-import { RELEASE_ROUTES } from "../../api/releases.ts";
 import { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
 import { SESSION_ROUTES } from "../../api/sessions.ts";
 import { WORKER_ROUTES } from "../../api/worker-protocol.ts";
@@ -37,7 +36,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...CLIENT.map((each) => ({ ...each, ...sdkRoute(each) })),
 	...bind(WORKER_ROUTES, WORKER_HANDLERS),
 	...bind(ENDPOINT_ROUTES, v1.ENDPOINT_HANDLERS),
-	...bind(RELEASE_ROUTES, v1.RELEASE_HANDLERS),
 	...bind(WORKER_ADMIN_ROUTES, v1.WORKER_ADMIN_HANDLERS),
 	...bind(METRICS_ROUTES, v1.METRICS_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),

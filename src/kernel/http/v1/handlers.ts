@@ -4,7 +4,6 @@ import type { GPU_ROUTES } from "../../api/gpus.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { METRICS_ROUTES } from "../../api/metrics.ts";
-import type { RELEASE_ROUTES } from "../../api/releases.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as backup from "./backup-api.ts";
@@ -15,7 +14,6 @@ import * as keys from "./keys-api.ts";
 import * as liveFeed from "./feed-api.ts";
 import * as logs from "./logs-api.ts";
 import * as metrics from "./metrics-api.ts";
-import * as releases from "./releases-api.ts";
 import * as sessions from "./sessions-api.ts";
 import * as workers from "./workers-api.ts";
 import type { HandlersOf } from "../server/route.ts";
@@ -32,11 +30,6 @@ export const ENDPOINT_HANDLERS: HandlersOf<typeof ENDPOINT_ROUTES> = {
 	resumeEndpoint: endpoints.resume,
 	workerEnv: endpoints.workerEnv,
 	renewWebhookSecret: endpoints.webhookSecret,
-};
-
-export const RELEASE_HANDLERS: HandlersOf<typeof RELEASE_ROUTES> = {
-	listReleases: releases.list,
-	rollBackRelease: releases.rollBack,
 };
 
 export const WORKER_ADMIN_HANDLERS: HandlersOf<typeof WORKER_ADMIN_ROUTES> = {

@@ -1,25 +1,32 @@
 /** Takes a release as healthy, or undoes one whose workers crash or whose jobs fail (D50). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { ApiError } from "../../core/errors.ts";
-import { hasFailed, rollbackTarget } from "../../core/releases/history.ts";
-import { type LaunchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
-import { asSentence, withFullStop } from "../../lib/text.ts";
-import type { ReleaseHead } from "../../store/contract/releases.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import { withoutId } from "../endpoints/endpoints.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import { hasFailed, rollbackTarget } from "../../kernel/core/releases/history.ts";
+import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";
+import { asSentence, withFullStop } from "../../kernel/lib/text.ts";
+import type { ReleaseHead } from "../../kernel/store/contract/releases.ts";
+import { withoutId } from "../../kernel/engine/endpoints/endpoints.ts";
+import type { Worker } from "../../kernel/engine/workers/worker-registry.ts";
 import type { Canaries } from "./canaries.ts";
-import { isHealthy, type ReleaseDeps, releasesOf } from "./worker-release.ts";
+import type { Judged } from "../../kernel/engine/releases/policy.ts";
+import { releasesOf } from "../../kernel/engine/releases/worker-release.ts";
+import { busOf } from "../../kernel/events.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import { ERRORS } from "./errors.ts";
+import type { EVENTS } from "./events.ts";
 
-interface Deps extends ReleaseDeps {
-	cluster: Cluster;
-	canaries: Canaries;
-	/** Forgets crashes, so that workers are started at once. */
-	resume: (endpoint: string) => void;
+type Deps = Pick<Kernel, "background" | "cluster" | "endpoints" | "events" | "workers"> & { canaries: Canaries };
+
+interface Undone {
+	failed: ReleaseHead;
+	target: ReleaseHead;
+	why: string;
+	startNow: Judged["startNow"];
 }
 
 export function rollbacks(d: Deps) {
-	const { endpoints, workers, events, background, cluster, canaries } = d;
+	const { endpoints, workers, background, cluster, canaries } = d;
+	const events = busOf<typeof EVENTS>(d.events);
 	const lastCrash = new Map<string, string>();
 	/** Releases whose rollback is in progress, or impossible. */
 	const undone = new Set<string>();
@@ -31,7 +38,7 @@ export function rollbacks(d: Deps) {
 	}
 
 	/** Returns false if another server or a person was faster. Throws what refuses the earlier settings. */
-	async function rollBack(failed: ReleaseHead, target: ReleaseHead, why: string): Promise<boolean> {
+	async function rollBack({ failed, target, why, startNow }: Undone): Promise<boolean> {
 		const id = failed.endpoint;
 		const reason = withFullStop(`Version ${failed.version} was rolled back to version ${target.version}: ${why}`);
 		let isDone = false;
@@ -42,7 +49,9 @@ export function rollbacks(d: Deps) {
 			if (!cluster.scales(id) || releasesOf(endpoints, id).at(-1)!.version !== failed.version) return settings;
 			const opened = await endpoints.versions.settingsOf(endpoints.entry(id), target.version);
 			if (!opened || opened.unreadable.length > 0)
-				throw new ApiError("release_refused", { why: `The settings of version ${target.version} cannot be read.` });
+				throw new ApiError(ERRORS.release_refused, {
+					why: `The settings of version ${target.version} cannot be read.`,
+				});
 			isDone = true;
 			return withLaunched(settings, opened.settings as unknown as LaunchedSettings);
 		};
@@ -50,7 +59,7 @@ export function rollbacks(d: Deps) {
 		if (!isDone) return false;
 		lastCrash.delete(id);
 		events.emit("release.rolled_back", { endpoint: id, reason });
-		d.resume(id);
+		startNow(id);
 		return true;
 	}
 
@@ -71,12 +80,12 @@ export function rollbacks(d: Deps) {
 			return hash === launchedAs && state === "unproven";
 		},
 		/** A worker of the current release may prove it once its canary is over; crashes or failed jobs undo it. */
-		judge(endpoint: Endpoint): void {
+		judge(endpoint: Endpoint, { isHealthy, startNow }: Judged): void {
 			const { id } = endpoint;
 			const current = releasesOf(endpoints, id).at(-1)!;
 			if (current.state !== "unproven") return;
 			const isProof = (worker: Worker): boolean =>
-				worker.managed && worker.launchedAs === current.launchHash && isHealthy(d, endpoint, worker);
+				worker.managed && worker.launchedAs === current.launchHash && isHealthy(endpoint, worker);
 			const verdict = canaries.verdict(endpoint);
 			if (!canaries.of(endpoint) && [...workers.registry.of(id)].some(isProof)) {
 				events.emit("release.healthy", { endpoint: id, version: current.version, compared: verdict?.text });
@@ -91,7 +100,7 @@ export function rollbacks(d: Deps) {
 			const target = rollbackTarget(releasesOf(endpoints, id));
 			if (!target) return;
 			undone.add(key);
-			const done = rollBack(current, target, why).then(
+			const done = rollBack({ failed: current, target, why, startNow }).then(
 				(isDone) => void (isDone || undone.delete(key)),
 				(error: unknown) => {
 					// What is refused now, such as a folder that is not there any more, is refused again.

@@ -2,20 +2,20 @@
  * Canaries of releases (D50): while one runs, one worker of the new version takes a share of the jobs, which are
  * compared with those of the stable version. What decides is in the store: the release, and the jobs in the metrics.
  */
-import { type Canary, canaryOf, type CanaryVerdict, judgeCanary, mayTake } from "../../core/releases/canary.ts";
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { newReleaseJobs, type ReleaseJobs } from "../../core/metrics/metric-buckets.ts";
-import { type LaunchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { ReleaseHead } from "../../store/contract/releases.ts";
-import { type EngineContext, unlessUnavailable } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import { launchHash } from "../endpoints/launch-hash.ts";
-import type { Share } from "../jobs/dispatch/dispatch.ts";
-import type { Worker } from "../workers/worker-registry.ts";
-import type { Workers } from "../workers/workers.ts";
-import { isManaged } from "../../launchers/index.ts";
-import { releasesOf } from "./worker-release.ts";
+import { type Canary, canaryOf, type CanaryVerdict, judgeCanary, mayTake } from "./canary.ts";
+import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
+import { newReleaseJobs, type ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
+import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import type { ReleaseHead } from "../../kernel/store/contract/releases.ts";
+import { unlessUnavailable } from "../../kernel/engine/context.ts";
+import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
+import { launchHash } from "../../kernel/engine/endpoints/launch-hash.ts";
+import type { Share } from "../../kernel/engine/jobs/dispatch/dispatch.ts";
+import type { Worker } from "../../kernel/engine/workers/worker-registry.ts";
+import { isManaged } from "../../kernel/launchers/index.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import { releasesOf } from "../../kernel/engine/releases/worker-release.ts";
 
 /** Time between two readings of the metrics. */
 const COMPARE_MS = 10_000;
@@ -32,17 +32,9 @@ interface State extends Canary<ReleaseHead> {
 
 export type Canaries = ReturnType<typeof createCanaries>;
 
-interface Deps extends EngineContext {
-	endpoints: Endpoints;
-	workers: Workers;
-	/** Jobs by version; see `MetricHistory`. */
-	jobsByRelease: (q: { endpoint: string; from: EpochMs; to: EpochMs }) => Promise<ReadonlyMap<number, ReleaseJobs>>;
-	/** Limits which jobs this server hands to workers of the endpoint. */
-	setShare: (endpoint: string, share: Share | undefined) => void;
-}
-
-export function createCanaries(d: Deps) {
-	const { endpoints, events, now, background, setShare } = d;
+export function createCanaries(d: Kernel) {
+	const { endpoints, events, now, background, metrics } = d;
+	const { setShare } = d.jobs;
 	const { registry, launcher } = d.workers;
 	const states = new Map<string, State>();
 
@@ -101,7 +93,7 @@ export function createCanaries(d: Deps) {
 
 	async function compare(state: State): Promise<void> {
 		const { endpoint, createdAt } = state.version;
-		const byRelease = await d.jobsByRelease({ endpoint, from: createdAt, to: now() + 1 });
+		const byRelease = await metrics.history.byRelease({ endpoint, from: createdAt, to: now() + 1 });
 		const jobsOf = ({ launchHash: hash }: ReleaseHead): ReleaseJobs =>
 			byRelease.get(endpoints.releaseOf(endpoint, hash) ?? 0) ?? newReleaseJobs();
 		const q = { jobs: jobsOf(state.version), stable: jobsOf(state.stable), ranMs: now() - createdAt };
@@ -128,8 +120,10 @@ export function createCanaries(d: Deps) {
 				if (found) begin(endpoint, found);
 			}
 		},
+		/** Launch hash of the stable version. */
+		beside: (endpoint: Endpoint): string | undefined => of(endpoint)?.stable.launchHash,
 		/** Settings of the next worker: the new version's for the second one. Undefined until the stable ones are read. */
-		next(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
+		settingsFor(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
 			const state = of(endpoint);
 			if (!state || (staying.length > 0 && !staying.some(isOf(state.version)))) return endpoint;
 			return state.launched && withLaunched(endpoint, state.launched);

@@ -1,11 +1,11 @@
 /** `sluice releases`: versions of what an endpoint's workers are launched with (D36, D50). */
-import type { Release } from "../../kernel/api/releases.ts";
-import { CliError } from "../client/errors.ts";
-import { path } from "../client/service-client.ts";
-import type { Action, CommandGroup } from "../framework/command.ts";
-import { OUTPUT_FLAGS, printAnswer } from "../framework/common-flags.ts";
-import { listAction, serviceAction } from "../framework/service-action.ts";
-import { shortTime, spanText, table } from "../framework/table.ts";
+import type { Release } from "./routes.ts";
+import { CliError } from "../../cli/client/errors.ts";
+import { path } from "../../cli/client/service-client.ts";
+import type { Action, CommandGroup } from "../../cli/framework/command.ts";
+import { OUTPUT_FLAGS, printAnswer } from "../../cli/framework/common-flags.ts";
+import { listAction, serviceAction } from "../../cli/framework/service-action.ts";
+import { shortTime, spanText, table } from "../../cli/framework/table.ts";
 
 interface Releases {
 	version: number;

@@ -1,7 +1,8 @@
 /** Releases of endpoints, for operators (D50). */
-import { TOTAL_PERCENTILES } from "./metrics.ts";
-import { NO_BODY, route } from "./definition/route.ts";
-import { COUNT, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { TOTAL_PERCENTILES } from "../../kernel/api/metrics.ts";
+import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
+import { COUNT, list, MOMENT, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
+import { ERRORS } from "./errors.ts";
 
 export const RELEASE = object({
 	version: { ...COUNT, description: "1, 2, 3, ... of the endpoint." },
@@ -60,7 +61,13 @@ export const ROLL_BACK_RELEASE = route(
 		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
 		answer: ANSWER,
 		body: NO_BODY,
-		errors: ["release_not_found", "release_refused", "resource_not_found", "endpoint_changed", "endpoint_unreadable"],
+		errors: [
+			ERRORS.release_not_found,
+			ERRORS.release_refused,
+			"resource_not_found",
+			"endpoint_changed",
+			"endpoint_unreadable",
+		],
 	},
 );
 

@@ -1,8 +1,8 @@
 /** Canaries of releases: when there is one, its shares, and what its jobs say (D50). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newHistogram, observe } from "../../lib/histogram.ts";
-import type { ReleaseJobs } from "../metrics/metric-buckets.ts";
+import { newHistogram, observe } from "../../kernel/lib/histogram.ts";
+import type { ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
 import { canaryOf, judgeCanary, mayTake } from "./canary.ts";
 
 const RULE = { percent: 10, minJobs: 50, maxMs: 1_800_000, maxSlowdown: 2 };

@@ -1,8 +1,8 @@
 /** Canary of a release: its share of the jobs, and how they compare with those of the stable version (D50). */
-import { percentiles, sizeOfHistogram } from "../../lib/histogram.ts";
-import type { CanarySettings, ReleaseSettings } from "../endpoints/endpoint.ts";
-import type { ReleaseJobs } from "../metrics/metric-buckets.ts";
-import { type Release, rollbackTarget } from "./history.ts";
+import { percentiles, sizeOfHistogram } from "../../kernel/lib/histogram.ts";
+import type { CanarySettings, ReleaseSettings } from "../../kernel/core/endpoints/endpoint.ts";
+import type { ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
+import { type Release, rollbackTarget } from "../../kernel/core/releases/history.ts";
 
 export interface Canary<R> extends CanarySettings {
 	version: R;
