@@ -15,6 +15,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	openai: ["spec/client/openai"],
 	registries: ["spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
+	webhooks: ["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
 };
 
 /** They hold the documents of the build and the console against a service: both have all modules. */
