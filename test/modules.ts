@@ -12,6 +12,15 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
+	metrics: [
+		"spec/metrics.test.ts",
+		...["demand", "feed", "metrics"].map((name) => `spec/v1/${name}.test.ts`),
+		// One or two cases of each read `/metrics`, or keep a feed open.
+		...["access", "paced", "sessions"].map((name) => `spec/v1/${name}.test.ts`),
+		...["errors", "request-ids"].map((name) => `spec/${name}.test.ts`),
+		...["gpu-models", "release-history", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
+		...["openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
+	],
 	openai: ["spec/client/openai"],
 	registries: ["spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),

@@ -11,7 +11,7 @@ import { HOST } from "../../src/modules/docker/routes.ts";
 import { MANAGED_ENDPOINT } from "../../src/kernel/api/management/endpoints.ts";
 import { MANAGED_WORKER } from "../../src/kernel/api/management/workers.ts";
 import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
-import { DEMAND, METRICS, TOTALS } from "../../src/kernel/api/metrics.ts";
+import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
 import { RELEASE } from "../../src/modules/releases/routes.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";

@@ -1,5 +1,5 @@
-/** `docs/reference/metrics.md`: the families of `/metrics`, from their definitions in `src/kernel/http/metrics/`. */
-import { AREAS } from "../../src/kernel/http/metrics/families.ts";
+/** `docs/reference/metrics.md`: the families of `/metrics`, from `src/modules/metrics/families/`. */
+import { AREAS } from "../../src/modules/metrics/families/families.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 
 export const metrics: Page = {

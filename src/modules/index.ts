@@ -2,6 +2,7 @@
 import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
 import { docker } from "./docker/module.ts";
+import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
 import { registries } from "./registries/module.ts";
@@ -10,6 +11,7 @@ import { telemetry } from "./telemetry/module.ts";
 import { webhooks } from "./webhooks/module.ts";
 
 export const MODULES: readonly ServiceModule[] = [
+	metrics,
 	alerts,
 	audit,
 	docker,

@@ -28,25 +28,18 @@ afterAll(() => group?.end());
 const sum = (line: readonly (number | null)[]): number =>
 	line.reduce<number>((total, value) => total + (value ?? 0), 0);
 
-/** Resolves when a feed of this server reports an endpoint so. */
-function untilReported(server: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
-	return new Promise((resolve) => {
-		const leave = server.engine.metrics.listen({
-			principal: async () => ({ keyId: "environment", name: "all", scopes: ["admin"] }),
-			intervalMs: 1000,
-			closed: () => {},
-			send(text) {
-				if (
-					text === undefined ||
-					!(JSON.parse(text).endpoints as { id: string }[]).some((each) => each.id === "ep" && fits(each))
-				)
-					return true;
-				leave();
-				resolve();
-				return true;
-			},
-		});
-	});
+/** Resolves when the feed of this server reports the endpoint so. */
+async function untilReported({ url }: TestServer, fits: (endpoint: any) => boolean): Promise<void> {
+	const { body } = await fetch(`${url}/v1/feed?interval=1`, { headers: { authorization: `Bearer ${KEY}` } });
+	let text = "";
+	for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
+		const events = (text + chunk).split("\n\n");
+		text = events.pop()!;
+		const overviews = events.flatMap((event) => /^data: (.*)$/m.exec(event)?.[1] ?? []);
+		for (const overview of overviews)
+			if ((JSON.parse(overview).endpoints as { id: string }[]).some((each) => each.id === "ep" && fits(each))) return;
+	}
+	throw new Error("The feed has ended.");
 }
 
 async function submit({ url }: TestServer): Promise<string> {

@@ -94,12 +94,13 @@ const MODULE = [
 	"node:crypto",
 ];
 
-/** Rows of a module: what it uses, packages in the files that load them, and its commands. */
+/** Rows of a module: what it uses, packages in the files that load them, and its commands. `more`: of the kernel. */
 function moduleRows(
 	name: string,
 	packages: Readonly<Record<string, readonly string[]>> = {},
+	more: readonly string[] = [],
 ): Record<string, readonly string[]> {
-	const own = [...MODULE, `modules/${name}/`];
+	const own = [...MODULE, ...more, `modules/${name}/`];
 	return {
 		[`modules/${name}/`]: own,
 		[`modules/${name}/commands.ts`]: [
@@ -255,6 +256,11 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node",
 		"yaml",
 	],
+	...moduleRows("metrics", { "event-loop.ts": ["node:perf_hooks"] }, [
+		"kernel/api/",
+		"kernel/engine/metrics/",
+		"kernel/engine/cluster/heartbeat.ts",
+	]),
 	...moduleRows("alerts", { "mail.ts": ["nodemailer"] }),
 	...moduleRows("telemetry", {
 		"error-report.ts": ["@opentelemetry/api"],
@@ -269,7 +275,6 @@ export const LAYERS: Record<string, readonly string[]> = {
 	...moduleRows("openai"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {
-		"routes.ts": ["kernel/api/metrics.ts"],
 		"canaries.ts": [
 			"kernel/engine/endpoints/launch-hash.ts",
 			"kernel/engine/releases/worker-release.ts",

@@ -8,7 +8,7 @@ export type { Release } from "../../../src/modules/releases/routes.ts";
 export type { Host } from "../../../src/modules/docker/routes.ts";
 export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";
 export type { ConsoleSession } from "../../../src/kernel/api/sessions.ts";
-export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/kernel/api/metrics.ts";
+export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/modules/metrics/routes.ts";
 export type { Server } from "../../../src/kernel/api/service.ts";
 export type { AuditEntry } from "../../../src/modules/audit/routes.ts";
 export type { Alert, Alerts } from "../../../src/modules/alerts/routes.ts";

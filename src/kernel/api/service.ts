@@ -1,8 +1,7 @@
 /** Servers, health and API documentation (D40). */
-import { flag, text } from "./definition/params.ts";
+import { flag, text, ENDPOINT_FILTER } from "./definition/params.ts";
 import { FILE, PAGE, REDIRECT, route } from "./definition/route.ts";
 import { FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
-import { ENDPOINT_FILTER } from "./metrics.ts";
 import { LEVEL, SEARCH, SINCE, TAIL, UNTIL } from "./workers.ts";
 
 export const SERVER = object({

@@ -1,7 +1,14 @@
 /** Releases of endpoints, for operators (D50). */
-import { TOTAL_PERCENTILES } from "../../kernel/api/metrics.ts";
 import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
-import { COUNT, list, MOMENT, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
+import {
+	COUNT,
+	list,
+	MOMENT,
+	object,
+	type Static,
+	TEXT,
+	TOTAL_PERCENTILES,
+} from "../../kernel/api/definition/schema.ts";
 import { ERRORS } from "./errors.ts";
 
 export const RELEASE = object({

@@ -10,7 +10,7 @@ import { WINDOW_MS, rateWindow } from "../../../src/kernel/core/endpoints/rate-w
 import { REPORT_MEMBERS } from "../../../src/kernel/core/jobs/report.ts";
 import { eventBus } from "../../../src/kernel/events.ts";
 import { scanBytes } from "../../../src/kernel/http/exchange/body.ts";
-import { exposition } from "../../../src/kernel/http/metrics/exposition.ts";
+import { exposition } from "../../../src/modules/metrics/families/exposition.ts";
 import { reportOf } from "../../../src/kernel/http/worker/worker-api.ts";
 import { log } from "../../../src/kernel/log.ts";
 import { bytesOf, jsonBytes, jsonText, jsonValue, natural, oddText } from "../generate.ts";
@@ -235,7 +235,7 @@ function samplesIn(text: string): [string, Record<string, string>, string][] {
 
 export const PROMETHEUS = target({
 	name: "prometheus",
-	sources: ["kernel/http/metrics/exposition.ts"],
+	sources: ["modules/metrics/families/exposition.ts"],
 	cases: fc.array(
 		fc.record({
 			endpoint: fc.oneof(oddText, fc.constantFrom('a"}', "\\", "\\n", "a\nb 1")),

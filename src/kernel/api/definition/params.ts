@@ -139,3 +139,5 @@ export const LIMIT = whole("limit", {
 	default: 20,
 	description: "Maximum number of items on this page.",
 });
+
+export const ENDPOINT_FILTER = text("endpoint", 64, "Only this endpoint.");

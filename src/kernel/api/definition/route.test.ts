@@ -2,8 +2,8 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type { Handler } from "../../http/server/route.ts";
 import type { CREATE_KEY, Key } from "../keys.ts";
-import type { ENDPOINT_METRICS } from "../metrics.ts";
 import type { AnswerOf } from "./route.ts";
+import type { Static } from "./schema.ts";
 import type { LIST_WORKERS, WORKER_LOGS } from "../workers.ts";
 
 const KEY = {
@@ -25,7 +25,7 @@ describe("answers of handlers", () => {
 		expectTypeOf<AnswerOf<typeof LIST_WORKERS>["workers"][number]["state"]>().toEqualTypeOf<
 			"initializing" | "idle" | "running" | "asleep" | "unhealthy" | "stopping"
 		>();
-		expectTypeOf<AnswerOf<typeof ENDPOINT_METRICS>["step"]>().toEqualTypeOf<60_000 | 3_600_000>();
+		expectTypeOf<Static<{ enum: readonly [60_000, 3_600_000] }>>().toEqualTypeOf<60_000 | 3_600_000>();
 	});
 
 	it("have no value where an answer is not JSON", () => {

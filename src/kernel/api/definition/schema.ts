@@ -82,3 +82,6 @@ export function pageOf<const Name extends string, const S>(name: Name, item: S) 
 	const items = { [name]: list(item) } as Readonly<Record<Name, List<S>>>;
 	return object({ ...items, next: CURSOR_OR_NULL });
 }
+
+const PERCENTILE = { type: ["integer", "null"], "x-unit": "ms" } as const;
+export const TOTAL_PERCENTILES = object({ p50: PERCENTILE, p95: PERCENTILE, p99: PERCENTILE });

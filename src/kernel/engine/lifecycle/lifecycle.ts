@@ -93,7 +93,6 @@ export function createLifecycle(d: Deps) {
 			const platformCalls = (work: Promise<void>): Promise<void> =>
 				leaveWorkers ? waitAtMost(d.clock, LEAVE_MS, work) : work;
 			d.jobs.close();
-			d.metrics.closeFeed();
 			await platformCalls(d.scaling.loop.stop());
 			const othersContinue = cluster.others();
 			const ends = (worker: Worker): boolean =>

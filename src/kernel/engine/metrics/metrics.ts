@@ -4,15 +4,11 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { deliveryCounts } from "./delivery-counts.ts";
-import { demand } from "./demand.ts";
-import { eventCounts } from "./event-counts.ts";
 import type { HeldGpu } from "../workers/gpus.ts";
 import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
 import { counts } from "./labelled.ts";
-import { liveFeed } from "./live-feed.ts";
 import { MetricHistory } from "./metric-history.ts";
-import { rollingWindow } from "./rolling-window.ts";
 import { workerStarts } from "./worker-starts.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -30,11 +26,9 @@ export function createMetrics(
 ) {
 	const snapshots = () => endpointSnapshots(d);
 	const history = new MetricHistory({ ...d, snapshots });
-	const feed = liveFeed({ ...d, snapshots, window: rollingWindow(d) });
 	const gpus = gpuUse(d);
 	return {
 		health: (endpoint: string) => health(d, endpoint),
-		demand: (endpoint: string) => demand(d, endpoint),
 		snapshots,
 		/** Returns for how long the oldest job of each endpoint waits that is not of low priority, ms. */
 		async oldestWaits(): Promise<ReadonlyMap<string, number>> {
@@ -42,7 +36,6 @@ export function createMetrics(
 			const all = await d.store.jobs.oldestWaiting({ now });
 			return new Map(all.map(({ endpoint, queuedAt }) => [endpoint, Math.max(0, now - queuedAt)]));
 		},
-		counts: eventCounts(d),
 		deliveries: deliveryCounts(d),
 		starts: workerStarts(d),
 		/** Tokens of answers of `/openai/*`, by `input` and `output`. */
@@ -52,8 +45,6 @@ export function createMetrics(
 		history,
 		gpuTotals: gpus.totals,
 		gpuHistory: gpus.history,
-		listen: feed.listen,
-		closeFeed: feed.close,
-		services: [history.service, feed.service, gpus.service],
+		services: [history.service, gpus.service],
 	};
 }

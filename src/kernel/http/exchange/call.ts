@@ -9,7 +9,7 @@ import type { RequestTrace } from "../../core/trace-hooks.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
 import type { RecentLines } from "../../system/recent-lines.ts";
-import type { Traffic } from "../metrics/traffic.ts";
+import type { Traffic } from "../server/traffic.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
 import type { Response } from "./response.ts";
 

@@ -17,7 +17,7 @@ import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
 import { inTurn } from "../gates/management.ts";
 import { hold } from "../memory/call-memory.ts";
 import { memoryShares } from "../memory/shares.ts";
-import { traffic } from "../metrics/traffic.ts";
+import { traffic } from "./traffic.ts";
 import { pace } from "../gates/pace.ts";
 import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { requestTrace } from "./request-trace.ts";
@@ -86,7 +86,7 @@ export class Requests {
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
 			log: o.log,
-			traffic: traffic(clock),
+			traffic: traffic(),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			traceUrl: o.traceUrl,
 			sites: {

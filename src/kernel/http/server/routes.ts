@@ -8,7 +8,6 @@ import { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
 import { MANAGEMENT_ROUTES } from "../../api/management/routes.ts";
-import { METRICS_ROUTES, PROMETHEUS_ROUTES } from "../../api/metrics.ts";
 import { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
 import { SESSION_ROUTES } from "../../api/sessions.ts";
 import { WORKER_ROUTES } from "../../api/worker-protocol.ts";
@@ -27,7 +26,7 @@ import { WORKER_HANDLERS } from "../worker/handlers.ts";
 import { type Match, matcher } from "./match.ts";
 import { answeredByScaler } from "./other-servers.ts";
 import { type AnsweredOf, bind, type BoundRoute, type Gate, type Route } from "./route.ts";
-import { DOCUMENTATION_HANDLERS, PROMETHEUS_HANDLERS, SERVICE_HANDLERS } from "./service-handlers.ts";
+import { DOCUMENTATION_HANDLERS, SERVICE_HANDLERS } from "./service-handlers.ts";
 
 const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, { status: shortens, stream: delivers });
 
@@ -37,7 +36,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(WORKER_ROUTES, WORKER_HANDLERS),
 	...bind(ENDPOINT_ROUTES, v1.ENDPOINT_HANDLERS),
 	...bind(WORKER_ADMIN_ROUTES, v1.WORKER_ADMIN_HANDLERS),
-	...bind(METRICS_ROUTES, v1.METRICS_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
@@ -46,7 +44,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(MANAGEMENT_ROUTES, MANAGEMENT_HANDLERS),
 	...bind(CONSOLE_ROUTES, CONSOLE_HANDLERS),
 	...bind(SERVICE_ROUTES, SERVICE_HANDLERS),
-	...bind(PROMETHEUS_ROUTES, PROMETHEUS_HANDLERS),
 	...bind(DOCUMENTATION_ROUTES, DOCUMENTATION_HANDLERS),
 ];
 

@@ -1,7 +1,5 @@
-import type { PROMETHEUS_ROUTES } from "../../api/metrics.ts";
 import type { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
 import { apiFile, apiReference, openapi } from "../docs/docs-api.ts";
-import { metrics as prometheus } from "../metrics/metrics-api.ts";
 import { alive, listServers, ready } from "./service-api.ts";
 import * as documentation from "../docs/site-api.ts";
 import * as logs from "../v1/logs-api.ts";
@@ -12,10 +10,6 @@ export const SERVICE_HANDLERS: HandlersOf<typeof SERVICE_ROUTES> = {
 	serviceLog: logs.serviceLog,
 	healthz: alive,
 	readyz: ready,
-};
-
-export const PROMETHEUS_HANDLERS: HandlersOf<typeof PROMETHEUS_ROUTES> = {
-	metrics: prometheus,
 };
 
 export const DOCUMENTATION_HANDLERS: HandlersOf<typeof DOCUMENTATION_ROUTES> = {

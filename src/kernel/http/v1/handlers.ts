@@ -3,7 +3,6 @@ import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import type { GPU_ROUTES } from "../../api/gpus.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
-import type { METRICS_ROUTES } from "../../api/metrics.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as backup from "./backup-api.ts";
@@ -11,9 +10,7 @@ import * as endpoints from "./endpoints-api.ts";
 import * as gpus from "./gpus-api.ts";
 import * as jobs from "./jobs-api.ts";
 import * as keys from "./keys-api.ts";
-import * as liveFeed from "./feed-api.ts";
 import * as logs from "./logs-api.ts";
-import * as metrics from "./metrics-api.ts";
 import * as sessions from "./sessions-api.ts";
 import * as workers from "./workers-api.ts";
 import type { HandlersOf } from "../server/route.ts";
@@ -38,13 +35,6 @@ export const WORKER_ADMIN_HANDLERS: HandlersOf<typeof WORKER_ADMIN_ROUTES> = {
 	workerLogs: logs.logs,
 	searchLogs: logs.search,
 	stopWorker: workers.stop,
-};
-
-export const METRICS_HANDLERS: HandlersOf<typeof METRICS_ROUTES> = {
-	endpointMetrics: metrics.metrics,
-	allMetrics: metrics.totals,
-	endpointDemand: metrics.demand,
-	feed: liveFeed.feed,
 };
 
 export const JOB_RECORD_HANDLERS: HandlersOf<typeof JOB_RECORD_ROUTES> = {

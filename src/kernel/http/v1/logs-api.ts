@@ -12,8 +12,7 @@ import {
 	WHOLE,
 	WORKER_LINES,
 } from "../../api/workers.ts";
-import { CURSOR } from "../../api/definition/params.ts";
-import { ENDPOINT_FILTER } from "../../api/metrics.ts";
+import { CURSOR, ENDPOINT_FILTER } from "../../api/definition/params.ts";
 import { FOLLOW_LOG, SUBJECT } from "../../api/service.ts";
 import { lineFilter, type LineFilter } from "../../core/workers/log-line.ts";
 import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";

@@ -1,6 +1,6 @@
 /** Prometheus text format (decision 0026 on libraries). */
-import { bucketsOf, type Family } from "../../core/metrics/family.ts";
-import type { Histogram } from "../../lib/histogram.ts";
+import { bucketsOf, type Family } from "./family.ts";
+import type { Histogram } from "../../../kernel/lib/histogram.ts";
 
 export function exposition(families: readonly Family[]): string {
 	return families

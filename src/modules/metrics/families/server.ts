@@ -1,9 +1,9 @@
 /** Metrics of a server: its requests, budgets, roles, process and store. */
-import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../core/budgets.ts";
-import { ERRORS } from "../../core/error-table.ts";
-import { ROLES } from "../../engine/cluster/heartbeat.ts";
-import { version } from "../../version.ts";
-import type { Sample } from "../../core/metrics/family.ts";
+import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../../kernel/core/budgets.ts";
+import { ERRORS } from "../../../kernel/core/error-table.ts";
+import { ROLES } from "../../../kernel/engine/cluster/heartbeat.ts";
+import { version } from "../../../kernel/version.ts";
+import type { Sample } from "./family.ts";
 import { counter, each, gauge, histogram, type Metric, one } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 

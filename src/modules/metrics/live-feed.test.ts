@@ -1,13 +1,13 @@
 /** Who listens to all endpoints: one read for all listeners, none without a listener, nothing twice. */
 import { expect, it } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import { manualClock } from "../../../../test/support/manual-clock.ts";
-import { eventBus } from "../../events.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Principal } from "../access/keys.ts";
+import { given } from "../../../test/support/given.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { eventBus } from "../../kernel/events.ts";
+import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import type { Principal } from "../../kernel/engine/access/keys.ts";
 import { type Listener, liveFeed } from "./live-feed.ts";
-import type { EndpointSnapshot } from "./health.ts";
-import { readEndpoint } from "../../launchers/endpoint-settings.ts";
+import type { EndpointSnapshot } from "../../kernel/engine/metrics/health.ts";
+import { readEndpoint } from "../../kernel/launchers/endpoint-settings.ts";
 
 const read = readEndpoint("ep", {});
 if (!read.ok) throw new Error("The settings are good.");

@@ -2,26 +2,25 @@
 import {
 	type ALL_METRICS,
 	DEFAULT_STEPS,
-	type ENDPOINT_DEMAND,
 	type ENDPOINT_METRICS,
 	type EndpointTotals,
 	FROM,
 	STEP,
 	TO,
-} from "../../api/metrics.ts";
-import type { AnswerOf } from "../../api/definition/route.ts";
-import { badQuery } from "../../core/errors.ts";
-import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS, type StepMs } from "../../core/metrics/metric-buckets.ts";
-import { percentilesOf } from "../../core/metrics/series.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import { may } from "../../engine/access/keys.ts";
-import { principalOf } from "../gates/auth.ts";
-import type { Call } from "../exchange/call.ts";
-import { valueOf } from "../exchange/params.ts";
-import { isoJobTime } from "../exchange/format.ts";
+} from "./routes.ts";
+import type { AnswerOf } from "../../kernel/api/definition/route.ts";
+import { badQuery } from "../../kernel/core/errors.ts";
+import { HOUR_MS, METRICS_KEPT_MS, MINUTE_MS, type StepMs } from "../../kernel/core/metrics/metric-buckets.ts";
+import { percentilesOf } from "../../kernel/core/metrics/series.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import { may } from "../../kernel/engine/access/keys.ts";
+import { principalOf } from "../../kernel/http/gates/auth.ts";
+import type { Call } from "../../kernel/http/exchange/call.ts";
+import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { isoJobTime } from "../../kernel/http/exchange/format.ts";
 
 /** One value per retained step, null if unknown. */
-export async function metrics(call: Call<"endpoint">): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
+export async function history(call: Call<"endpoint">): Promise<AnswerOf<typeof ENDPOINT_METRICS>> {
 	const { endpoint } = call.params;
 	const { step, from, series } = await call.engine.metrics.history.series({
 		endpoint,
@@ -60,8 +59,4 @@ function rangeOf(call: Call): { step: StepMs; from: EpochMs; to: EpochMs } {
 	const from = given ?? to - DEFAULT_STEPS * step;
 	if (from >= to) throw badQuery("from", String(from), "before `to`, which is now if absent");
 	return { step, from, to };
-}
-
-export async function demand(call: Call<"endpoint">): Promise<AnswerOf<typeof ENDPOINT_DEMAND>> {
-	return await call.engine.metrics.demand(call.params.endpoint);
 }

@@ -1,9 +1,7 @@
-import type { Family } from "../../core/metrics/family.ts";
-import type { Engine } from "../../engine/engine.ts";
-import type { Service } from "../exchange/call.ts";
+import type { Family } from "./family.ts";
 import { familyOf, type Metric } from "./definition.ts";
 import { JOB_METRICS } from "./jobs.ts";
-import { scrapeOf } from "./scrape.ts";
+import { scrapeOf, type ScrapeSource } from "./scrape.ts";
 import { CLUSTER_METRICS, HTTP_METRICS, PROCESS_METRICS, STORE_METRICS } from "./server.ts";
 import { GPU_METRICS, WORKER_METRICS } from "./workers.ts";
 
@@ -19,10 +17,7 @@ export const AREAS: Readonly<Record<string, readonly Metric[]>> = {
 };
 
 /** Reads all families; of endpoints only those that the reader sees. */
-export async function familiesOf(
-	server: { engine: Engine; service: Service },
-	sees: (endpoint: string) => boolean,
-): Promise<Family[]> {
-	const scrape = await scrapeOf(server, sees);
+export async function familiesOf(source: ScrapeSource, sees: (endpoint: string) => boolean): Promise<Family[]> {
+	const scrape = await scrapeOf(source, sees);
 	return Object.values(AREAS).flatMap((metrics) => metrics.map((metric) => familyOf(metric, scrape)));
 }

@@ -1,15 +1,26 @@
 /** What the metrics of one scrape are read from. Reads of the store are made once, before. */
-import type { Engine } from "../../engine/engine.ts";
-import { StoreUnavailable } from "../../store/contract/store.ts";
-import type { Service } from "../exchange/call.ts";
+import type { Engine } from "../../../kernel/engine/engine.ts";
+import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
+import type { Service } from "../../../kernel/http/exchange/call.ts";
+import type { eventCounts } from "../event-counts.ts";
+import type { eventLoopDelay } from "../event-loop.ts";
+
+export interface ScrapeSource {
+	engine: Engine;
+	service: Service;
+	/** What the module itself has measured since the start. */
+	measured: Measured;
+}
+
+export interface Measured {
+	counts: ReturnType<typeof eventCounts>;
+	eventLoopDelay: ReturnType<typeof eventLoopDelay>;
+}
 
 export type Scrape = Awaited<ReturnType<typeof scrapeOf>>;
 
 /** Rows of the store are missing while it is unavailable. */
-export async function scrapeOf(
-	{ engine, service }: { engine: Engine; service: Service },
-	sees: (endpoint: string) => boolean,
-) {
+export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees: (endpoint: string) => boolean) {
 	const [present, files, diskFree] = await Promise.all([
 		presentOf(engine).catch((error: unknown) => {
 			if (error instanceof StoreUnavailable)
@@ -23,6 +34,7 @@ export async function scrapeOf(
 	return {
 		engine,
 		service,
+		counts: measured.counts,
 		sees: (endpoint: string): boolean => engine.endpoints.has(endpoint) && sees(endpoint),
 		/** Ids of all endpoints. */
 		endpoints: engine.endpoints.all().map(({ endpoint: { id } }) => id),
@@ -34,7 +46,7 @@ export async function scrapeOf(
 		files,
 		diskFree,
 		storeLoad: engine.storeLoad(),
-		eventLoop: service.traffic.eventLoopDelay(),
+		eventLoop: measured.eventLoopDelay(),
 	};
 }
 

@@ -1,17 +1,19 @@
 /** `/v1/feed`: all endpoints, live, as server-sent events (D39). */
-import { ENDPOINT_FILTER, INTERVAL } from "../../api/metrics.ts";
-import { ApiError } from "../../core/errors.ts";
-import { holderNow, permit, principalOf } from "../gates/auth.ts";
-import { type Call, connected, drained, isHead } from "../exchange/call.ts";
-import { valueOf } from "../exchange/params.ts";
-import { headOnly } from "../exchange/reply.ts";
-import { EVENT_STREAM } from "../exchange/server-sent-events.ts";
+import { ENDPOINT_FILTER } from "../../kernel/api/definition/params.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import { holderNow, permit, principalOf } from "../../kernel/http/gates/auth.ts";
+import { type Call, connected, drained, isHead } from "../../kernel/http/exchange/call.ts";
+import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { headOnly } from "../../kernel/http/exchange/reply.ts";
+import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
+import type { liveFeed } from "./live-feed.ts";
+import { INTERVAL } from "./routes.ts";
 
 /**
  * `overview` now and after each change, a comment after 15 s without one. Ends when the server drains or the
  * caller's key or session ends.
  */
-export async function feed(call: Call): Promise<void> {
+export async function sendFeed(call: Call, { listen }: Pick<ReturnType<typeof liveFeed>, "listen">): Promise<void> {
 	const { engine, res, caller } = call;
 	const principal = principalOf(call);
 	const endpoint = valueOf(call, ENDPOINT_FILTER);
@@ -26,7 +28,7 @@ export async function feed(call: Call): Promise<void> {
 	let unread: Promise<undefined> | undefined;
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
-	caller.onDisconnect = engine.metrics.listen({
+	caller.onDisconnect = listen({
 		principal: async () => (await holderNow(call))?.principal,
 		endpoint,
 		intervalMs,

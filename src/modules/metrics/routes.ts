@@ -1,12 +1,29 @@
 /** Metrics: endpoint history, live feed, Prometheus (D39, D40). */
-import { COUNTERS, GAUGES, HOUR_MS, MINUTE_MS, OUTCOMES, type StepMs, STEPS } from "../core/metrics/metric-buckets.ts";
-import { record } from "../lib/record.ts";
-import { HEALTH_STATES } from "../core/workers/endpoint-health.ts";
-import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
-import { moment, type Param, text, whole } from "./definition/params.ts";
-import { route } from "./definition/route.ts";
-import { WORKER_REASON } from "./workers.ts";
-import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import {
+	COUNTERS,
+	GAUGES,
+	HOUR_MS,
+	MINUTE_MS,
+	OUTCOMES,
+	type StepMs,
+	STEPS,
+} from "../../kernel/core/metrics/metric-buckets.ts";
+import { record } from "../../kernel/lib/record.ts";
+import { HEALTH_STATES } from "../../kernel/core/workers/endpoint-health.ts";
+import { JOB_COUNTS, WORKER_COUNTS } from "../../kernel/api/jobs.ts";
+import { ENDPOINT_FILTER, moment, type Param, whole } from "../../kernel/api/definition/params.ts";
+import { route } from "../../kernel/api/definition/route.ts";
+import { WORKER_REASON } from "../../kernel/api/workers.ts";
+import {
+	COUNT,
+	FLAG,
+	list,
+	MOMENT,
+	object,
+	type Static,
+	TEXT,
+	TOTAL_PERCENTILES,
+} from "../../kernel/api/definition/schema.ts";
 
 const NAMES = [...COUNTERS, ...GAUGES] as const;
 
@@ -81,10 +98,6 @@ export const ENDPOINT_METRICS = route("endpointMetrics", "GET /v1/endpoints/:end
 	query: [FROM, TO, STEP],
 });
 
-export const TOTAL_PERCENTILES = object(
-	each(["p50", "p95", "p99"], { type: ["integer", "null"], "x-unit": "ms" } as const),
-);
-
 const ENDPOINT_TOTALS = object({
 	id: TEXT,
 	...each(COUNTERS, COUNT),
@@ -134,7 +147,6 @@ export const ENDPOINT_DEMAND = route("endpointDemand", "GET /v1/endpoints/:endpo
 	},
 });
 
-export const ENDPOINT_FILTER = text("endpoint", 64, "Only this endpoint.");
 export const INTERVAL = whole("interval", {
 	minimum: 1,
 	maximum: 60,
@@ -167,6 +179,4 @@ export const PROMETHEUS = route("metrics", "GET /metrics", "read", {
 	},
 });
 
-export const METRICS_ROUTES = [ENDPOINT_METRICS, ALL_METRICS, ENDPOINT_DEMAND, FEED] as const;
-
-export const PROMETHEUS_ROUTES = [PROMETHEUS] as const;
+export const METRICS_ROUTES = [ENDPOINT_METRICS, ALL_METRICS, ENDPOINT_DEMAND, FEED, PROMETHEUS] as const;

@@ -2,9 +2,15 @@
  * Jobs that ended in the last half hour on all servers, by minute. The time before the start of this server is read
  * from the store.
  */
-import { MINUTE_MS, type Outcome, OUTCOME_OF, OUTCOMES, readMetricBucket } from "../../core/metrics/metric-buckets.ts";
-import type { EngineContext } from "../context.ts";
-import { beginning } from "./metric-counters.ts";
+import {
+	MINUTE_MS,
+	type Outcome,
+	OUTCOME_OF,
+	OUTCOMES,
+	readMetricBucket,
+} from "../../kernel/core/metrics/metric-buckets.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import { beginning } from "../../kernel/engine/metrics/metric-counters.ts";
 
 /** Including the current one. */
 const MINUTES = 30;

@@ -1,10 +1,10 @@
 /** Sends changes of endpoints to listeners (D39). One read serves all of them; each gets what its key may read. */
-import type { LocalMs } from "../../lib/time.ts";
-import type { WorkerReason } from "../../core/workers/worker-reason.ts";
-import { loop } from "../../system/loop.ts";
-import { may, type Principal } from "../access/keys.ts";
-import { type EngineContext, unlessUnavailable } from "../context.ts";
-import type { EndpointSnapshot } from "./health.ts";
+import type { LocalMs } from "../../kernel/lib/time.ts";
+import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
+import { loop } from "../../kernel/system/loop.ts";
+import { may, type Principal } from "../../kernel/engine/access/keys.ts";
+import { type EngineContext, unlessUnavailable } from "../../kernel/engine/context.ts";
+import type { EndpointSnapshot } from "../../kernel/engine/metrics/health.ts";
 import type { rollingWindow } from "./rolling-window.ts";
 
 /** Something is sent this often, because proxies close silent connections. */

@@ -1,5 +1,5 @@
 /** Definitions of metric families: name, type, labels and meaning, with how their values are read. */
-import type { Family, FamilyDescription, MetricType, MetricValue, Sample } from "../../core/metrics/family.ts";
+import type { Family, FamilyDescription, MetricType, MetricValue, Sample } from "./family.ts";
 import type { Scrape } from "./scrape.ts";
 
 export interface Metric extends FamilyDescription {

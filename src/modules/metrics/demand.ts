@@ -1,7 +1,7 @@
 /** How many workers an endpoint wants, for those that start them outside of Sluice (D27). */
-import { desiredWorkers } from "../../core/workers/autoscaling.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
+import { desiredWorkers } from "../../kernel/core/workers/autoscaling.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
 
 /** Ignores delays, which who starts workers knows better. Throws as the store does: an outage is not a demand of 0. */
 export async function demand(d: EngineContext & { endpoints: Endpoints }, id: string) {

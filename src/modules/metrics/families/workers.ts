@@ -1,8 +1,8 @@
 /** Metrics of endpoints' workers and GPUs. */
-import { GPU_HOLDER_STATES, GPU_USES } from "../../core/workers/gpus.ts";
-import { HEALTH_STATES } from "../../core/workers/endpoint-health.ts";
-import { START_OUTCOMES } from "../../engine/metrics/worker-starts.ts";
-import type { Sample } from "../../core/metrics/family.ts";
+import { GPU_HOLDER_STATES, GPU_USES } from "../../../kernel/core/workers/gpus.ts";
+import { HEALTH_STATES } from "../../../kernel/core/workers/endpoint-health.ts";
+import { START_OUTCOMES } from "../../../kernel/engine/metrics/worker-starts.ts";
+import type { Sample } from "./family.ts";
 import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 
 const GPU_STATES = [...GPU_HOLDER_STATES, "free"] as const;
@@ -70,7 +70,7 @@ export const WORKER_METRICS: readonly Metric[] = [
 		"sluice_worker_failures_total",
 		["endpoint"],
 		"Crashes and failed starts after which this server paused the starts of workers.",
-		({ engine, endpoints }) => engine.metrics.counts.failures.samples(endpoints),
+		({ counts, endpoints }) => counts.failures.samples(endpoints),
 	),
 ];
 

@@ -1,8 +1,13 @@
 /** Metrics of jobs, their runs and their webhooks. */
-import type { Histogram } from "../../lib/histogram.ts";
-import { type Counter, type MetricBucket, OUTCOMES, type ReleaseJobs } from "../../core/metrics/metric-buckets.ts";
-import { DROP_REASONS, REQUEUE_CAUSES } from "../../engine/metrics/event-counts.ts";
-import type { Sample } from "../../core/metrics/family.ts";
+import type { Histogram } from "../../../kernel/lib/histogram.ts";
+import {
+	type Counter,
+	type MetricBucket,
+	OUTCOMES,
+	type ReleaseJobs,
+} from "../../../kernel/core/metrics/metric-buckets.ts";
+import { DROP_REASONS, REQUEUE_CAUSES } from "../event-counts.ts";
+import type { Sample } from "./family.ts";
 import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 
@@ -50,19 +55,19 @@ export const JOB_METRICS: readonly Metric[] = [
 		"sluice_jobs_requeued_total",
 		["endpoint", "cause"],
 		"Returns to the queue: `lost` by a dead or silent worker, `released` by a worker, or `retried` by a client.",
-		({ engine, endpoints }) => engine.metrics.counts.requeued.samples(endpoints, REQUEUE_CAUSES),
+		({ counts, endpoints }) => counts.requeued.samples(endpoints, REQUEUE_CAUSES),
 	),
 	counter(
 		"sluice_jobs_purged_total",
 		["endpoint"],
 		"Waiting jobs that were removed by a purge of the queue.",
-		({ engine }) => engine.metrics.counts.purged.samples(),
+		({ counts }) => counts.purged.samples(),
 	),
 	counter(
 		"sluice_reports_dropped_total",
 		["endpoint", "reason"],
 		"Results and chunks that changed nothing, because their worker does not hold the job.",
-		({ engine, endpoints }) => engine.metrics.counts.dropped.samples(endpoints, DROP_REASONS),
+		({ counts, endpoints }) => counts.dropped.samples(endpoints, DROP_REASONS),
 	),
 	histogram(
 		"sluice_job_delay_seconds",

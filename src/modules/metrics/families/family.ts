@@ -1,5 +1,5 @@
 /** Families of metrics, as they are exposed to Prometheus and exported. */
-import { atMost, type Histogram, sizeOfHistogram } from "../../lib/histogram.ts";
+import { atMost, type Histogram, sizeOfHistogram } from "../../../kernel/lib/histogram.ts";
 
 export type MetricType = "gauge" | "counter" | "histogram";
 

@@ -1,6 +1,6 @@
 /** Rare events of each endpoint since the start of this server, for `/metrics` (D40). */
-import type { EventBus } from "../../events.ts";
-import { counts } from "./labelled.ts";
+import type { EventBus } from "../../kernel/events.ts";
+import { counts } from "../../kernel/engine/metrics/labelled.ts";
 
 export const REQUEUE_CAUSES = ["lost", "released", "retried"] as const;
 export const DROP_REASONS = ["missing", "state", "stale"] as const;
