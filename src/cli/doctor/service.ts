@@ -110,7 +110,9 @@ function endpointFinding({ id, paused, jobs, workers, workersMax, launcher, reas
 		const fix = "Give the service more GPUs (gpus in sluice.yaml), or other endpoints fewer (gpusPerWorker).";
 		return level(check, waits + reason.message, fix);
 	}
-	if (reason && !PASSING.has(reason.code) && reason.progress === undefined) {
+	// The reason is that of the last worker that ended, which others may have replaced.
+	const isServed = jobs.inQueue === 0 && workers.idle + workers.running > 0 && reason?.code !== "crashed";
+	if (reason && !isServed && !PASSING.has(reason.code) && reason.progress === undefined) {
 		const lines = printableLines(reason.lastLine ?? "").trimEnd();
 		const fix = `The whole log: sluice workers logs ${id}. Then: sluice workers start ${id}`;
 		return { ...problem(check, waits + reason.message, fix), ...(lines !== "" && { lines: [lines] }) };

@@ -57,6 +57,7 @@ export const ROTATE_KEY = route("rotateKey", "POST /v1/keys/:key/rotate", "admin
 		schema: KEY_ROTATION_SCHEMA,
 		checked: true,
 	},
+	errors: ["last_admin_key"],
 });
 
 export const REVOKE_KEY = route("revokeKey", "DELETE /v1/keys/:key", "admin", {

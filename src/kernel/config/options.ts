@@ -281,6 +281,9 @@ export const OWN_VARIABLES: readonly string[] = [
 	"PGPASSWORD",
 	"OTEL_EXPORTER_OTLP_HEADERS",
 	"OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+	// Not read here, but an operator may have them for other programs.
+	"OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+	"OTEL_EXPORTER_OTLP_METRICS_HEADERS",
 ];
 
 /** Whether a file must not hand out the variable. `SLURM_JWT`: lets in to the cluster as the service. */

@@ -88,6 +88,7 @@ describe("DELETE /v1/keys/{key}", () => {
 			const [only] = (await first.seen("/keys")).keys;
 			expect(only).toMatchObject({ name: "First key", scopes: ["admin"] });
 			expectError(await first.remove(`/keys/${only.id}`), 409, "last_admin_key");
+			expectError(await first.post(`/keys/${only.id}/rotate`, {}), 409, "last_admin_key");
 			const { json: second } = await first.post("/keys", { name: "second", scopes: ["admin"] });
 			expect((await first.remove(`/keys/${only.id}`)).status).toBe(200);
 			expectError(await first.get("/keys"), 401, "unauthorized");

@@ -40,6 +40,18 @@ export function may(principal: Principal, scope: Scope, endpoint?: string): bool
 	return scopes.includes("admin") || scopes.includes(scope) || (scope === "read" && scopes.includes("write"));
 }
 
+/** Whether no other key could create keys: one that has the scope, all endpoints, and has not expired. */
+function isLastAdmin(all: readonly KeyRow[], id: string, now: number): boolean {
+	const others = all.filter(
+		(key) =>
+			key.id !== id &&
+			key.scopes.includes("admin") &&
+			!key.endpoints &&
+			(key.expiresAt === undefined || key.expiresAt > now),
+	);
+	return others.length === 0 && all.some((key) => key.id === id && key.scopes.includes("admin"));
+}
+
 function viewOf({ hash: _hash, ...shown }: KeyRow): KeyView {
 	return shown;
 }
@@ -150,8 +162,12 @@ export function apiKeys({
 		list: async () => (await store.list()).map(viewOf),
 		/** Whether the environment has a key. */
 		inEnvironment: own !== undefined,
-		/** Ends the key before and its sessions. Throws `key_not_found`. */
+		/**
+		 * Ends the key before and its sessions. Throws `key_not_found`, and `last_admin_key` for the only key that could
+		 * create others: if this answer were lost, no administrator would have one.
+		 */
 		async rotate(id: string, { expiresAt }: { expiresAt?: number | undefined }): Promise<NewKey> {
+			if (!own && isLastAdmin(await store.list(), id, now())) throw new ApiError("last_admin_key");
 			const key = newKey();
 			const row = await store.rotate({ id, hash: digest(key), expiresAt });
 			if (!row) throw new ApiError("key_not_found", { key: id.slice(0, 80) });

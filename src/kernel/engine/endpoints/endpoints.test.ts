@@ -89,6 +89,26 @@ it("D39: a comparison of a page of endpoints reads as a list does, without all t
 	expect(reads).toBe(before);
 });
 
+it("D39: a comparison knows what another server has changed before it, and reads it once", async () => {
+	const other = server();
+	await other.create({ id: "ep" });
+	const place = { reads: 0, version: "1" };
+	const list: Store["endpoints"]["list"] = () => {
+		place.reads += 1;
+		return store.endpoints.list();
+	};
+	const cluster = { versions: async () => ({ endpoints: place.version, access: "" }) } as NonNullable<Store["cluster"]>;
+	const one = server({ ...store, cluster, endpoints: { ...store.endpoints, list } });
+	await one.load([]);
+	await one.compare({ ep: {} });
+	await other.update("ep", { workersMax: 7 });
+	place.version = "2";
+	const before = place.reads;
+	for (let page = 0; page < 3; page += 1)
+		expect(await one.compare({ ep: { workersMax: 7 } })).toEqual([{ id: "ep", isNew: false, changes: [] }]);
+	expect(place.reads).toBe(before + 1);
+});
+
 it("D50: memory has as much of a version after its change as after a start", async () => {
 	const alone = server(store, eventBus(), false);
 	await alone.create({ id: "ep", env: { A: "1" } });

@@ -56,6 +56,8 @@ export class Endpoints {
 	/** A search that has not begun. */
 	#pendingSearch: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
+	/** What the store had when endpoints were last compared. */
+	#comparedAt: string | undefined;
 	readonly #configured: ConfiguredEndpoints;
 
 	constructor(d: Deps) {
@@ -153,10 +155,15 @@ export class Endpoints {
 	}
 
 	/**
-	 * What {@link replace} would do with each, by what this server knows, as a list: a file of many pages must not read
-	 * all endpoints of the store for each of them. Refusals name the endpoint in their fields.
+	 * What {@link replace} would do with each. A file of many pages must not read all endpoints of the store for each of
+	 * them, only after a change at another server. Refusals name the endpoint in their fields.
 	 */
 	async compare(all: Readonly<Record<string, unknown>>): Promise<Omit<Compared, "endpoint">[]> {
+		const stored = (await this.#d.store.cluster?.versions())?.endpoints;
+		if (stored !== this.#comparedAt) {
+			await this.#refreshNow();
+			this.#comparedAt = stored;
+		}
 		const found: Omit<Compared, "endpoint">[] = [];
 		for (const [id, settings] of Object.entries(all)) {
 			const { isNew, changes } = await this.#compared(id, settings).catch((error: unknown) => {
