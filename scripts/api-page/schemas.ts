@@ -1,6 +1,6 @@
 /** Schemas of the API by their names in its document. */
 import { AUDIT_ENTRY } from "../../src/modules/audit/routes.ts";
-import { BACKUP_STATUS } from "../../src/kernel/api/backup.ts";
+import { BACKUP_STATUS } from "../../src/modules/backup/routes.ts";
 import { PRINCIPAL } from "../../src/kernel/api/console.ts";
 import { ENDPOINT } from "../../src/kernel/api/endpoints.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";

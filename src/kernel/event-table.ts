@@ -277,10 +277,6 @@ export const EVENTS = {
 	"disk.enough": info<{ freeBytes: number }>(
 		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
 	),
-	/** A backup was sent to its client (D46). */
-	"backup.sent": info<{ bytes: number; ms: number }>(
-		({ bytes, ms }) => `a backup of ${mebibytes(bytes)} was sent in ${Math.round(ms / 1000)} s`,
-	),
 	/** This process cannot use the store any more, and ends. */
 	"store.failed": error<{ why: string }>(({ why }) => `the store has failed: ${why}`),
 	/** The store can be written again. */

@@ -1,6 +1,7 @@
 /** What a start opens of modules, and what it leaves alone. */
 import { expect, it } from "vitest";
 import { given } from "../../test/support/given.ts";
+import { route } from "./api/definition/route.ts";
 import type { Hooks } from "./engine/context.ts";
 import type { TraceHooks } from "./core/trace-hooks.ts";
 import type { Module } from "./module.ts";
@@ -51,4 +52,22 @@ it("D52: with its variables a module is opened with what they say, asked at its 
 	const hooks = await start([module], { TRACE_URL: "x" });
 	expect(hooks.traces).toBe(traces);
 	expect(calls).toEqual(["read", "open x", "close"]);
+});
+
+it("D34: services of a module that a call opens start then, and stop with the others", async () => {
+	const calls: string[] = [];
+	const service = { start: () => void calls.push("start"), stop: async () => void calls.push("stop") };
+	const module: Module = {
+		name: "one",
+		routes: [route("get", "GET /v1/one", "read", { summary: "", answer: { description: "" } })],
+		open: async () => ({ handlers: { get: () => "answer" }, services: [service] }),
+	};
+	const host = moduleHost([module], {});
+	const { services } = await host.openAtStart(given({ hooks: {} }));
+	for (const each of services) each.start();
+	expect(calls).toEqual([]);
+	for (let n = 0; n < 2; n += 1) expect(await host.routes[0]!.handle(given({}))).toBe("answer");
+	expect(calls).toEqual(["start"]);
+	for (const each of services) await each.stop();
+	expect(calls).toEqual(["start", "stop"]);
 });

@@ -24,8 +24,22 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		return now;
 	}
 
+	/** Services of modules that a call opened, which started then. */
+	const late: Service[] = [];
+
+	async function openByCall(module: Module): Promise<OpenModule> {
+		const isFirst = !opened.has(module.name);
+		const its = await open(module);
+		if (isFirst)
+			for (const service of its.services ?? []) {
+				late.push(service);
+				service.start();
+			}
+		return its;
+	}
+
 	return {
-		routes: boundRoutes(modules, open),
+		routes: boundRoutes(modules, openByCall),
 		/** What runs from the start. Services are not started. */
 		async openAtStart(its: Kernel): Promise<{ services: Service[]; answered: AnsweredOf[] }> {
 			kernel.resolve(its);
@@ -33,7 +47,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			const all = await Promise.all(wanted.map(open));
 			for (const { hooks } of all) Object.assign(its.hooks, hooks);
 			return {
-				services: all.flatMap(({ services = [] }) => services),
+				services: [...all.flatMap(({ services = [] }) => services), { start() {}, stop: () => stopAll(late) }],
 				answered: all.flatMap(({ answered = [] }) => answered),
 			};
 		},
@@ -51,6 +65,10 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			return undefined;
 		},
 	};
+}
+
+async function stopAll(services: readonly Service[]): Promise<void> {
+	for (const service of services.toReversed()) await service.stop();
 }
 
 /** Settings of modules that have them in variables, by name of the module. Throws what their `read` throws. */

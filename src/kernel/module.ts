@@ -39,7 +39,7 @@ export interface Module<Settings = unknown> {
 export interface OpenModule {
 	/** Keys are names of routes. */
 	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
-	/** Started in the order of the list of modules, stopped in reverse. Only of modules that are opened at the start. */
+	/** Started in the order of the list of modules, those of a module that a call opens then; stopped in reverse. */
 	readonly services?: readonly Service[];
 	/** Sees answers of routes, the kernel's too. Only of modules that are opened at the start. */
 	readonly answered?: AnsweredOf;

@@ -1,6 +1,7 @@
 /** The modules, in the order in which their services start. A line removed here removes a capability. */
 import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
+import { backup } from "./backup/module.ts";
 import { docker } from "./docker/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
@@ -14,6 +15,7 @@ export const MODULES: readonly ServiceModule[] = [
 	metrics,
 	alerts,
 	audit,
+	backup,
 	docker,
 	openai,
 	registries,

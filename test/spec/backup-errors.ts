@@ -1,30 +1,49 @@
 /** How the errors of `/v1/backup` (D46) are produced. */
-import { backups } from "../../src/kernel/engine/availability/storage/backups.ts";
+import { backup } from "../../src/modules/backup/module.ts";
+import { openBackup } from "../../src/modules/backup/open.ts";
+import { MODULES } from "../../src/modules/index.ts";
+import type { Kernel } from "../../src/kernel/module.ts";
 import type { BackupStore } from "../../src/kernel/store/contract/backup.ts";
-import type { Clock } from "../../src/kernel/system/clock.ts";
 import { call, KEY, type TestService } from "../support/service.ts";
 import { untilTrue } from "../support/until.ts";
 
 type Answer = Awaited<ReturnType<typeof call>>;
-type Parts = Partial<Pick<Parameters<typeof backups>[0], "backup" | "disk">>;
+
+/** What backups find in place of the service's store and disk, while a request runs. */
+type Parts = Partial<Pick<Kernel, "disk">> & { backup?: BackupStore };
+let planted: Parts | undefined;
+
+/** The modules of a service whose backups find what is planted. */
+export const WITH_PLANTED_BACKUPS = MODULES.map((module) =>
+	module === backup
+		? {
+				...module,
+				open: (kernel: Kernel) =>
+					openBackup({
+						...kernel,
+						get disk() {
+							return planted ? planted.disk : kernel.disk;
+						},
+						get store() {
+							return planted ? { ...kernel.store, backup: planted.backup } : kernel.store;
+						},
+					} as Kernel),
+			}
+		: module,
+);
 
 /** By code. */
 export function backupErrors(
 	service: () => TestService,
-	clock: Clock,
 ): Record<`backup_${"running" | "elsewhere" | "space" | "failed"}`, () => Promise<Answer>> {
 	const create = (): Promise<Answer> => call(service().url, "/v1/backup", { method: "POST" });
 
-	/** Runs a request with backups of such a store. */
 	async function within(parts: Parts, request: () => Promise<Answer>): Promise<Answer> {
-		const { engine, events } = service();
-		const original = { ...engine.backups };
-		const none = { backup: undefined, disk: undefined };
-		Object.assign(engine.backups, backups({ clock, events, ...none, ...parts }));
+		planted = parts;
 		try {
 			return await request();
 		} finally {
-			Object.assign(engine.backups, original);
+			planted = undefined;
 		}
 	}
 
@@ -41,12 +60,12 @@ export function backupErrors(
 				const leaving = new AbortController();
 				const init = { method: "POST", headers: { authorization: KEY }, signal: leaving.signal };
 				const first = fetch(`${service().url}/v1/backup`, init).catch(() => {});
-				const state = (): string => service().engine.backups.status().state;
-				await untilTrue(() => state() === "copying");
+				const state = async (): Promise<string> => (await call(service().url, "/v1/backup")).json.state;
+				await untilTrue(async () => (await state()) === "copying");
 				const answer = await create();
 				leaving.abort();
 				await first;
-				await untilTrue(() => state() === "none");
+				await untilTrue(async () => (await state()) === "none");
 				return answer;
 			}),
 		backup_elsewhere: () => within({}, create),

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ErrorCode, ERRORS } from "../../src/kernel/core/error-table.ts";
+import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { RECEIVER_CERTIFICATE, RECEIVER_KEY } from "../support/receiver-certificate.ts";
@@ -16,7 +17,7 @@ import { call, folder, KEY, startService, type TestService } from "../support/se
 import { atOnce, begun, endWith, expectError, handWorker, submitted } from "./hand-worker.ts";
 import { Agent, request } from "../support/transport.ts";
 import { untilTrue } from "../support/until.ts";
-import { backupErrors } from "./backup-errors.ts";
+import { backupErrors, WITH_PLANTED_BACKUPS } from "./backup-errors.ts";
 import { keylessService, operator } from "./operator.ts";
 import { rawConnection, requestText } from "./raw-http.ts";
 
@@ -24,6 +25,7 @@ const clock = manualClock();
 let service: TestService;
 beforeAll(async () => {
 	service = await startService({
+		modules: WITH_PLANTED_BACKUPS,
 		endpoints: {
 			ep: { limits: { queue: 0 } },
 			open: {},
@@ -118,7 +120,6 @@ const HOW: Record<
 	Exclude<ErrorCode, (typeof OF_MANAGEMENT)[number] | (typeof OF_SERVERS)[number]>,
 	() => Promise<Answer>
 > = {
-	...backupErrors(() => service, clock),
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
 	unsupported_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "zstd" } }),
 	bad_encoding: () => get("/v2/open/run", { text: "{}", headers: { "content-encoding": "gzip" } }),
@@ -336,17 +337,19 @@ const HOW: Record<
 		),
 };
 
+const EVERY = { ...HOW, ...backupErrors(() => service) };
+
 describe("every code", () => {
 	it("D2: is in the table of this test", () => {
 		expect([...Object.keys(HOW), ...OF_MANAGEMENT, ...OF_SERVERS].toSorted()).toEqual(Object.keys(ERRORS).toSorted());
 	});
 
-	it.each(Object.keys(HOW) as (keyof typeof HOW)[])("D2, D3: %s", async (code) => {
+	it.each(Object.keys(EVERY) as (keyof typeof EVERY)[])("D2, D3: %s", async (code) => {
 		const failed: unknown[] = [];
 		const remove = service.events.on("request.failed", (facts) => failed.push(facts));
-		const answer = await HOW[code]();
+		const answer = await EVERY[code]();
 		remove();
-		const entry: { status: number; retryAfter?: number } = ERRORS[code];
+		const entry: { status: number; retryAfter?: number } = ALL_ERRORS[code]!;
 		const body = expectError(answer, entry.status, code);
 		expect(body.error).not.toMatch(/undefined|\[object|\{\w+\}/);
 		const header = (name: string): string | undefined =>

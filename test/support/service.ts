@@ -3,6 +3,7 @@
  * its own from the built package. A real store, real sockets, a folder of its own.
  */
 import { MODULES } from "../../src/modules/index.ts";
+import type { ServiceModule } from "../../src/modules/module.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -107,8 +108,11 @@ export async function startService(q: {
 	in?: Folder;
 	drainSeconds?: number;
 	siteFolders?: Partial<Record<Site, string>>;
+	/** Default: all. */
+	modules?: readonly ServiceModule[];
 	env?: Record<string, string>;
 }): Promise<TestService> {
+	const { modules = MODULES } = q;
 	const place = q.in ?? folder();
 	const config = join(place.path, "sluice.yaml");
 	const budgets = { ...ANY_DISK, ...(q.settings?.["budgets"] as object | undefined) };
@@ -117,7 +121,7 @@ export async function startService(q: {
 	const store = await storeIn(place.path);
 	const clock = q.clock ?? systemClock;
 	const loaded = loadConfig({
-		modules: MODULES,
+		modules,
 		flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
 		env: { SLUICE_API_KEY: KEY, ...store.env, ...TLS_ENV, ...q.env },
 		cwd: place.path,
@@ -126,7 +130,7 @@ export async function startService(q: {
 	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
 	const events = eventBus();
 	const app = await startApp(loaded.config, {
-		modules: MODULES,
+		modules,
 		clock,
 		events,
 		open: openOn(clock),

@@ -3,9 +3,6 @@ import { MODULES } from "../../modules/index.ts";
 import type { CommandHeading } from "../../modules/module.ts";
 import { apply, diff } from "./apply/apply.ts";
 import { exportCommand } from "./apply/export.ts";
-import { backup } from "../backup/backup.ts";
-import { restore } from "../backup/restore.ts";
-import { verify } from "../backup/verify.ts";
 import type { Command } from "../framework/command.ts";
 import { completionCommand } from "../framework/completion.ts";
 import { consoleCommand, openCommand } from "./console.ts";
@@ -30,7 +27,7 @@ const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
 	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
 	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
-	Data: [backup, restore, verify, migrate],
+	Data: [migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };
 

@@ -5,6 +5,8 @@ export interface ErrorEntry {
 	sentence: string;
 	/** Seconds for `Retry-After`. */
 	retryAfter?: number;
+	/** A status of 500 or more that is no fault of the service: it is not logged. */
+	isExpected?: true;
 }
 
 export const ERRORS = {
@@ -204,34 +206,12 @@ export const ERRORS = {
 		sentence: "This server is shutting down and sends no more jobs to workers.",
 		retryAfter: 5,
 	},
-	backup_running: {
-		status: 409,
-		sentence:
-			"Another backup is being made; this server makes one at a time. Try again when it has ended: " +
-			"GET /v1/backup shows how far it is.",
-	},
-	backup_elsewhere: {
-		status: 409,
-		sentence:
-			"The store is in PostgreSQL, which has tools of its own for backups, such as: " +
-			'pg_dump --format=custom --file=sluice.dump "$SLUICE_STORE" (or continuously, with pgBackRest or WAL archiving).',
-	},
-	backup_space: {
-		status: 507,
-		sentence:
-			"A backup needs {needed} MB on the disk of the store for its temporary copy, and {free} MB are free " +
-			"in addition to the reserve of {reserve} MB for results. Free some; nothing was written.",
-	},
-	backup_failed: {
-		status: 500,
-		sentence: "The backup failed ({why}), and its temporary copy was removed. Try again.",
-	},
 	internal: {
 		status: 500,
 		sentence: "The request failed because of an internal error; the log has the details under {requestId}.",
 	},
-	not_implemented: { status: 501, sentence: "{why}" },
-	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2 },
+	not_implemented: { status: 501, sentence: "{why}", isExpected: true },
+	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2, isExpected: true },
 	store_unavailable: {
 		status: 503,
 		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
@@ -243,6 +223,7 @@ export const ERRORS = {
 			"The jobs of all endpoints have {stored} MB of inputs, results and chunks stored; the budget 'stored' " +
 			"is {limit} MB. Wait for results to expire, shorten retention, or raise budgets.stored.",
 		retryAfter: 5,
+		isExpected: true,
 	},
 	memory_spent: {
 		status: 503,
@@ -250,6 +231,7 @@ export const ERRORS = {
 			"Requests and unread answers of all callers hold the budget 'memory' of this server ({limit} bytes), " +
 			"and this one needs {bytes} more. Try again after the time in Retry-After.",
 		retryAfter: 5,
+		isExpected: true,
 	},
 	outcome_unknown: {
 		status: 503,

@@ -10,6 +10,8 @@ export class ApiError extends Error {
 	readonly allow: string | undefined;
 	/** Seconds; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
+	/** Though its status is 500 or more, the service has no fault. */
+	readonly isExpected: boolean;
 
 	constructor(
 		error: ErrorCode | ModuleError,
@@ -20,6 +22,7 @@ export class ApiError extends Error {
 		super(entry.sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")));
 		this.code = typeof error === "string" ? error : error.code;
 		this.status = entry.status;
+		this.isExpected = entry.isExpected === true;
 		this.details = details;
 		this.allow = values["allow"]?.toString();
 		this.retryAfter = values["retryAfter"] === undefined ? entry.retryAfter : Number(values["retryAfter"]);

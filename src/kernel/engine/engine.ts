@@ -177,7 +177,6 @@ export function createEngine(o: EngineOptions) {
 		hooks: context.hooks,
 		releases,
 		managed,
-		backups: availability.backups,
 		now: context.now,
 		...storeState,
 		/** What modules may use. */

@@ -2,7 +2,6 @@
 import type { Clock } from "../../system/clock.ts";
 import type { EventBus } from "../../events.ts";
 import type { Store } from "../../store/contract/store.ts";
-import { backups } from "./storage/backups.ts";
 import { freeSpace, type StoreDisk } from "./storage/free-space.ts";
 import { JobClock } from "./clock/job-clock.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
@@ -21,7 +20,6 @@ export function createAvailability(d: {
 	const time = new JobClock(d);
 	const health = new StoreHealth({ ...d, time });
 	const space = freeSpace(d);
-	const copies = backups({ ...d, disk: d.disk, backup: d.store.backup });
 	return {
 		store: health.store,
 		isStoreAvailable: () => health.isAvailable,
@@ -29,7 +27,6 @@ export function createAvailability(d: {
 		time,
 		retry: retryWhileUnavailable({ ...d, waitUntilBack: (ms, signal) => health.waitUntilBack(ms, signal) }),
 		space,
-		backups: copies,
-		services: [health.service, ...time.services, ...space.services, copies.service],
+		services: [health.service, ...time.services, ...space.services],
 	};
 }

@@ -33,15 +33,6 @@ const ID_DIGITS = 16;
 /** Maximum request line and headers, bytes. Workers get more, because a ping names all their jobs. */
 const HEADERS_LIMIT = 16 * 1024;
 
-/** 5xx that are no fault of the service. */
-const EXPECTED: ReadonlySet<string> = new Set([
-	"not_implemented",
-	"not_ready",
-	"memory_spent",
-	"store_full",
-	"backup_space",
-]);
-
 export interface RequestOptions {
 	engine: Engine;
 	/** Those of modules. */
@@ -172,7 +163,7 @@ export class Requests {
 		const { requestId, loggedRequestId } = call.res;
 		let refusal = refusalOf(error, requestId);
 		if (refusal.code === "endpoint_not_found") refusal = withMeant(call, refusal);
-		if (refusal.status >= 500 && !EXPECTED.has(refusal.code))
+		if (refusal.status >= 500 && !refusal.isExpected)
 			events.emit("request.failed", {
 				method: call.req.method ?? "",
 				path: call.path,

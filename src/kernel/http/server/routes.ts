@@ -1,5 +1,4 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
-import { BACKUP_ROUTES } from "../../api/backup.ts";
 import { CONSOLE_ROUTES } from "../../api/console.ts";
 import type { ErrorForm, RouteDefinition } from "../../api/definition/route.ts";
 import { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
@@ -40,7 +39,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
 	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
-	...bind(BACKUP_ROUTES, v1.BACKUP_HANDLERS),
 	...bind(MANAGEMENT_ROUTES, MANAGEMENT_HANDLERS),
 	...bind(CONSOLE_ROUTES, CONSOLE_HANDLERS),
 	...bind(SERVICE_ROUTES, SERVICE_HANDLERS),

@@ -1,11 +1,9 @@
-import type { BACKUP_ROUTES } from "../../api/backup.ts";
 import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import type { GPU_ROUTES } from "../../api/gpus.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
-import * as backup from "./backup-api.ts";
 import * as endpoints from "./endpoints-api.ts";
 import * as gpus from "./gpus-api.ts";
 import * as jobs from "./jobs-api.ts";
@@ -59,9 +57,4 @@ export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {
 
 export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {
 	listGpus: gpus.list,
-};
-
-export const BACKUP_HANDLERS: HandlersOf<typeof BACKUP_ROUTES> = {
-	createBackup: backup.create,
-	getBackup: backup.get,
 };

@@ -1,6 +1,9 @@
+/** Name of the database among the files of a copy. */
+export const DATABASE_NAME = "sluice.db";
+
 /** Files are read in their order. */
 export interface CopiedFile {
-	/** Name as in the archive (`core/backup.ts`). */
+	/** `folder/file` belongs into the folder `<database>.folder`. */
 	name: string;
 	bytes: number;
 	/** Pieces that the caller may keep; `bytes` in all. */

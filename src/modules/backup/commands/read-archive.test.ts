@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { packTar } from "modern-tar";
 import { describe, expect, it } from "vitest";
-import { BadArchive, readArchive } from "./archive.ts";
+import { BadArchive, readArchive } from "./read-archive.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const INFO = JSON.stringify({

@@ -2,14 +2,14 @@
 import { createReadStream, rmSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DATABASE_NAME } from "../../kernel/core/backup.ts";
-import { LARGE_BYTES } from "../../kernel/lib/json/json-text.ts";
-import { OWNER_FILE } from "../../kernel/system/durable-file.ts";
-import { type KeyPlace, type StoreReport, verifyStore } from "../../kernel/stores.ts";
-import { CliError } from "../client/errors.ts";
-import { fail } from "../client/store-flags.ts";
-import { type Archive, BadArchive, readArchive } from "./archive.ts";
-import { transferBar } from "../framework/progress-bar.ts";
+import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
+import { LARGE_BYTES } from "../../../kernel/lib/json/json-text.ts";
+import { OWNER_FILE } from "../../../kernel/system/durable-file.ts";
+import { type KeyPlace, type StoreReport, verifyStore } from "../../../kernel/stores.ts";
+import { CliError } from "../../../cli/client/errors.ts";
+import { fail } from "../../../cli/client/store-flags.ts";
+import { type Archive, BadArchive, readArchive } from "./read-archive.ts";
+import { transferBar } from "../../../cli/framework/progress-bar.ts";
 
 const PIECE_BYTES = 2 ** 20;
 

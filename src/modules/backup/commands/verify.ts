@@ -2,11 +2,11 @@
 import { closeSync, mkdtempSync, openSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { INFO_NAME } from "../../kernel/core/backup.ts";
-import { verifyStore } from "../../kernel/stores.ts";
-import type { Action } from "../framework/command.ts";
-import { CliError } from "../client/errors.ts";
-import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";
+import { INFO_NAME } from "../archive-form.ts";
+import { verifyStore } from "../../../kernel/stores.ts";
+import type { Action } from "../../../cli/framework/command.ts";
+import { CliError } from "../../../cli/client/errors.ts";
+import { fail, keyPlace, sqlitePath } from "../../../cli/client/store-flags.ts";
 import { reportText } from "./report.ts";
 import { inTemporaryFolder, unpack } from "./unpack.ts";
 

@@ -1,9 +1,9 @@
 /** The result of a check of a store, as text (D46). */
-import { printableLines } from "../../kernel/lib/terminal-text.ts";
-import { fieldList, shortTime } from "../framework/table.ts";
-import type { KeyPlace, StoreReport } from "../../kernel/stores.ts";
-import type { Archive } from "./archive.ts";
-import { bytesText } from "../framework/progress-bar.ts";
+import { printableLines } from "../../../kernel/lib/terminal-text.ts";
+import { fieldList, shortTime } from "../../../cli/framework/table.ts";
+import type { KeyPlace, StoreReport } from "../../../kernel/stores.ts";
+import type { Archive } from "./read-archive.ts";
+import { bytesText } from "../../../cli/framework/progress-bar.ts";
 
 export function reportText(
 	name: string,

@@ -2,16 +2,16 @@
 import { createHash, type Hash, hash as digestOf } from "node:crypto";
 import { text as textOf } from "node:stream/consumers";
 import { createTarDecoder } from "modern-tar";
+import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
 import {
 	BACKUP_FORMAT,
 	backupInfo,
 	type BackupInfo,
-	DATABASE_NAME,
 	INFO_NAME,
 	isEntryName,
 	parseSums,
 	SUMS_NAME,
-} from "../../kernel/core/backup.ts";
+} from "../archive-form.ts";
 
 const MOST_TEXT = 64 * 2 ** 20;
 

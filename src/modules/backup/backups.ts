@@ -1,9 +1,10 @@
 /** Backups of the store in use (D46): one at a time, within the free disk space. */
-import type { Clock } from "../../../system/clock.ts";
-import { ApiError } from "../../../core/errors.ts";
-import type { EventBus } from "../../../events.ts";
-import type { BackupStore, StoreCopy } from "../../../store/contract/backup.ts";
-import type { StoreDisk } from "./free-space.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import { busOf } from "../../kernel/events.ts";
+import type { BackupStore, StoreCopy } from "../../kernel/store/contract/backup.ts";
+import { ERRORS } from "./errors.ts";
+import type { EVENTS } from "./events.ts";
 
 /** `copying`: to the disk of the service. `sending`: the client reads the copy. */
 export type BackupStatus = { state: "none" } | { state: "copying" | "sending"; doneBytes: number; totalBytes: number };
@@ -12,34 +13,28 @@ export type Copy = Pick<StoreCopy, "migration" | "files">;
 
 type Send = (copy: Copy, sent: (bytes: number) => void) => Promise<void>;
 
-export function backups({
-	clock,
-	events,
-	backup,
-	disk,
-}: {
-	clock: Clock;
-	events: EventBus;
-	/** Absent with PostgreSQL. */
-	backup: BackupStore | undefined;
-	disk: StoreDisk | undefined;
-}) {
+export type Backups = Omit<ReturnType<typeof backups>, "service">;
+
+export function backups(kernel: Pick<Kernel, "clock" | "disk" | "events" | "store">) {
+	const { clock } = kernel;
+	const events = busOf<typeof EVENTS>(kernel.events);
 	let status: BackupStatus = { state: "none" };
 	let running: Promise<void> | undefined;
 	const stopping = new AbortController();
 
 	/** Free in addition to the reserve for results (D41). */
 	async function unreserved(): Promise<number> {
+		const { disk } = kernel;
 		return disk ? (await disk.freeBytes()) - disk.reserve.limit : Infinity;
 	}
 
 	async function checkSpace(from: BackupStore): Promise<void> {
 		const [needed, free] = await Promise.all([from.size(), unreserved()]);
 		if (needed <= free) return;
-		throw new ApiError("backup_space", {
+		throw new ApiError(ERRORS.backup_space, {
 			needed: megabytes(needed),
 			free: megabytes(Math.max(0, free)),
-			reserve: megabytes(disk?.reserve.limit ?? 0),
+			reserve: megabytes(kernel.disk?.reserve.limit ?? 0),
 		});
 	}
 
@@ -60,7 +55,7 @@ export function backups({
 			.catch((error: unknown) => {
 				if (left.aborted) throw new ApiError("request_timeout");
 				if (stopping.signal.aborted) throw new ApiError("not_ready", { why: "is shutting down" });
-				throw new ApiError("backup_failed", { why: (error as Error).message });
+				throw new ApiError(ERRORS.backup_failed, { why: (error as Error).message });
 			});
 	}
 
@@ -84,8 +79,9 @@ export function backups({
 		 * `backup_failed`.
 		 */
 		async run(left: AbortSignal, send: Send): Promise<void> {
-			if (!backup) throw new ApiError("backup_elsewhere");
-			if (running) throw new ApiError("backup_running");
+			const { backup } = kernel.store;
+			if (!backup) throw new ApiError(ERRORS.backup_elsewhere);
+			if (running) throw new ApiError(ERRORS.backup_running);
 			if (left.aborted) throw new ApiError("request_timeout");
 			status = { state: "copying", doneBytes: 0, totalBytes: 0 };
 			running = make(backup, left, send).finally(() => {

@@ -2,13 +2,13 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { systemClock } from "../../kernel/system/clock.ts";
-import { makeFolder, replaceFileBy } from "../../kernel/system/durable-file.ts";
-import type { Action } from "../framework/command.ts";
-import { CliError } from "../client/errors.ts";
-import type { ServiceClient } from "../client/service-client.ts";
-import { type Archive, BadArchive, readArchive } from "./archive.ts";
-import { bytesText, transferBar } from "../framework/progress-bar.ts";
+import { systemClock } from "../../../kernel/system/clock.ts";
+import { makeFolder, replaceFileBy } from "../../../kernel/system/durable-file.ts";
+import type { Action } from "../../../cli/framework/command.ts";
+import { CliError } from "../../../cli/client/errors.ts";
+import type { ServiceClient } from "../../../cli/client/service-client.ts";
+import { type Archive, BadArchive, readArchive } from "./read-archive.ts";
+import { bytesText, transferBar } from "../../../cli/framework/progress-bar.ts";
 
 /** Sorts with the oldest first. */
 const NAME = /^sluice-\d{8}T\d{6}Z\.tar$/;

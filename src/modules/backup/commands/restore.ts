@@ -1,12 +1,12 @@
 /** `sluice restore`: puts the store of a backup in place (D46). */
 import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DATABASE_NAME } from "../../kernel/core/backup.ts";
-import { createFile, flushFile, makeFolder } from "../../kernel/system/durable-file.ts";
-import { renewIdentity, type StoreReport } from "../../kernel/stores.ts";
-import type { Action } from "../framework/command.ts";
-import { CliError } from "../client/errors.ts";
-import { fail, keyPlace, sqlitePath } from "../client/store-flags.ts";
+import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
+import { createFile, flushFile, makeFolder } from "../../../kernel/system/durable-file.ts";
+import { renewIdentity, type StoreReport } from "../../../kernel/stores.ts";
+import type { Action } from "../../../cli/framework/command.ts";
+import { CliError } from "../../../cli/client/errors.ts";
+import { fail, keyPlace, sqlitePath } from "../../../cli/client/store-flags.ts";
 import { reportText } from "./report.ts";
 import { inTemporaryFolder, unpack } from "./unpack.ts";
 

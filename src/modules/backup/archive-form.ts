@@ -3,12 +3,12 @@
  * {@link SUMS_NAME}, which a truncated archive lacks. An entry `folder/file` belongs into the folder
  * `<database>.folder`.
  */
+import { DATABASE_NAME } from "../../kernel/store/contract/backup.ts";
 
 /** A reader refuses later formats. */
 export const BACKUP_FORMAT = 1;
 
 export const INFO_NAME = "backup.json";
-export const DATABASE_NAME = "sluice.db";
 /** Digests of all other entries in the form of `sha256sum`. */
 export const SUMS_NAME = "SHA256SUMS";
 

@@ -1,6 +1,7 @@
 /** Backups of a running service (D46). */
-import { NO_BODY, route } from "./definition/route.ts";
-import { COUNT, object } from "./definition/schema.ts";
+import { ERRORS } from "./errors.ts";
+import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
+import { COUNT, object } from "../../kernel/api/definition/schema.ts";
 
 export const BACKUP_STATUS = object({
 	state: {
@@ -18,7 +19,7 @@ const CREATE_BACKUP = route("createBackup", "POST /v1/backup", "admin", {
 		media: "application/x-tar",
 	},
 	body: NO_BODY,
-	errors: ["backup_running", "backup_elsewhere", "backup_space", "backup_failed", "not_ready"],
+	errors: [...Object.values(ERRORS), "not_ready"],
 });
 
 export const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
