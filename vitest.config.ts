@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { bundledDatabaseThread } from "./test/support/database-thread.ts";
+import { GATE_OVER_TLS, outsideGate } from "./test/support/gate.ts";
 import { LongestFirst } from "./test/support/sequencer.ts";
 import { ownFiles, withoutModule } from "./test/support/without-module.ts";
 import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
@@ -55,6 +56,10 @@ const HOSTS = ["test/launchers/docker-hosts.test.ts", "test/e2e/docker-hosts.tes
 /** Compiled modules, those in TypeScript too: each database thread and each worker of a test would compile its own. */
 const COMPILED = fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
 
+/** What the gate leaves to the whole run (test/support/gate.ts). Without it every file runs that is asked for. */
+const GATE = process.env["SLUICE_TESTS"] === "gate";
+const LEFT_OUT = GATE ? outsideGate() : [];
+
 /** A module that the service is to do without (test/modules.ts). */
 const WITHOUT = process.env["SLUICE_TEST_WITHOUT"];
 
@@ -86,7 +91,7 @@ export default defineConfig({
 				test: {
 					name: "system",
 					include: SYSTEM,
-					exclude: [...VERIFY, ...HOSTS],
+					exclude: [...VERIFY, ...HOSTS, ...LEFT_OUT],
 					// A second try is for what a busy machine does to processes. The closing line names and
 					// counts the tests that needed it.
 					retry: 1,
@@ -106,7 +111,7 @@ export default defineConfig({
 				test: {
 					name: "tls",
 					isolate: false,
-					include: OVER_TLS.map((name) => `test/spec/${name}.test.ts`),
+					include: (GATE ? GATE_OVER_TLS : OVER_TLS).map((name) => `test/spec/${name}.test.ts`),
 					env: { SLUICE_TEST_TLS: "1" },
 				},
 			},
@@ -121,7 +126,14 @@ export default defineConfig({
 			},
 			{
 				extends: true,
-				test: { name: "hosts", include: HOSTS, retry: 1, maxWorkers: 1, sequence: { groupOrder: 1 } },
+				test: {
+					name: "hosts",
+					include: HOSTS,
+					exclude: LEFT_OUT,
+					retry: 1,
+					maxWorkers: 1,
+					sequence: { groupOrder: 1 },
+				},
 			},
 			{
 				extends: true,

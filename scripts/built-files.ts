@@ -9,18 +9,19 @@ const WORTH = 500;
 /** Compressed already. */
 const PACKED = /\.(?:webp|png|woff2|pagefind|pf_\w+|gz|br)$/;
 
-/** Whether `dist/SITE/` was built of the same sources. `root` ends with a slash. */
-export function isBuilt(root: string, site: string, sources: readonly string[]): boolean {
-	const known = `${root}dist/${site}.hash`;
-	return (
-		existsSync(`${root}dist/${site}/index.html`) &&
-		existsSync(known) &&
-		readFileSync(known, "utf8") === hashOf(root, sources)
-	);
+/** Whether a part of `dist/` was built of the same sources, and `file` is there. `root` ends with a slash. */
+export function isBuilt(
+	root: string,
+	part: string,
+	sources: readonly string[],
+	file = `dist/${part}/index.html`,
+): boolean {
+	const known = `${root}dist/${part}.hash`;
+	return existsSync(root + file) && existsSync(known) && readFileSync(known, "utf8") === hashOf(root, sources);
 }
 
-export function markBuilt(root: string, site: string, sources: readonly string[]): void {
-	writeFileSync(`${root}dist/${site}.hash`, hashOf(root, sources));
+export function markBuilt(root: string, part: string, sources: readonly string[]): void {
+	writeFileSync(`${root}dist/${part}.hash`, hashOf(root, sources));
 }
 
 /** Of files and of all files in folders. */
