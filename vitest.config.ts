@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { bundledDatabaseThread } from "./test/support/database-thread.ts";
 import { GATE_OVER_TLS, outsideGate } from "./test/support/gate.ts";
 import { LongestFirst } from "./test/support/sequencer.ts";
-import { ownFiles, withoutModule } from "./test/support/without-module.ts";
+import { otherTitles, ownFiles, withoutModule } from "./test/support/without-module.ts";
 import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
 
 /**
@@ -67,6 +67,7 @@ export default defineConfig({
 	plugins: [bundledDatabaseThread(), ...(WITHOUT ? [withoutModule(WITHOUT)] : [])],
 	test: {
 		env: { NODE_COMPILE_CACHE: COMPILED },
+		...(WITHOUT && { testNamePattern: otherTitles(WITHOUT) }),
 		globalSetup: ["./test/support/postgres-run.ts", "./test/support/own-processes.ts"],
 		// Most tests wait more than they compute: this is for 2 cores.
 		maxWorkers: 3,

@@ -27,6 +27,15 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	webhooks: ["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
 };
 
+/** Parts of titles, in files of others, of tests that need a module too. */
+export const TITLES: Readonly<Record<string, readonly string[]>> = {
+	openai: [
+		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
+		...["a GET that changes something is 401", "every operation of a key that is not one of clients"],
+	],
+	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
+};
+
 /** They hold the documents of the build and the console against a service: both have all modules. */
 export const OF_ALL_MODULES = ["test/spec/{console/audit-actions,docs,openapi}.test.ts"];
 

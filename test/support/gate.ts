@@ -81,7 +81,7 @@ export const GROUPS: readonly Group[] = [
 	{
 		name: "releases through all layers",
 		files: named("e2e", ["releases"]),
-		of: ["src/kernel/engine/releases"],
+		of: ["src/modules/releases", "src/kernel/engine/releases"],
 	},
 	{
 		name: "losses of power, torture of several servers",

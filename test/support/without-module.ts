@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SPECIFICATION } from "../modules.ts";
+import { SPECIFICATION, TITLES } from "../modules.ts";
 
 export const FOLDER = fileURLToPath(new URL("../../src/modules/", import.meta.url));
 
@@ -38,4 +38,10 @@ export function withoutModule(name: string) {
 /** The module's own files of the specification, as patterns of vitest. */
 export function ownFiles(name: string): string[] {
 	return (SPECIFICATION[name] ?? []).map((path) => `test/${path}${path.endsWith(".ts") ? "" : "/**"}`);
+}
+
+/** Matches titles of tests that do not need the module. */
+export function otherTitles(name: string): RegExp {
+	const own = (TITLES[name] ?? []).map((title) => RegExp.escape(title));
+	return own.length === 0 ? /^/ : new RegExp(`^(?!.*(?:${own.join("|")}))`);
 }
