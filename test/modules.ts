@@ -8,6 +8,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	// Endpoints of the management API are containers.
 	docker: [
 		"clients/mcp-tools.test.ts",
+		"spec/v1/hosts.test.ts",
 		...["endpoint-refusals", "endpoints", "lists", "resources", "shown-values"].map(
 			(name) => `spec/management/${name}.test.ts`,
 		),
