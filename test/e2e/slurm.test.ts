@@ -263,7 +263,10 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			const fill = "const all = []; setInterval(() => all.push(Buffer.alloc(2e7, 1)), 20)";
 			const command = [process.execPath, "-e", fill];
 			const service = await place.start(place.batch({ workersMin: 1 }, { command, memory: "100M" }));
-			await expectReason(service, place, { code: "out_of_memory", message: /its memory, 100M/ });
+			await expectReason(service, place, {
+				code: "out_of_memory",
+				message: /used more than its memory: raise launcher\.memory/,
+			});
 		});
 
 		it("GPUs that other jobs have", async (test) => {
