@@ -84,6 +84,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		throw error;
 	});
 	store.onFailure?.(({ message }) => events.emit("store.failed", { why: message }));
+	store.onFileFault?.((error) => events.emit("fault", { where: "the store", error }));
 	const logs = join(config.dataDir, "logs");
 	const launchers = await createLaunchers(config, {
 		...o,

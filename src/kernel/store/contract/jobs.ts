@@ -74,7 +74,10 @@ export interface Claimed {
 	damage?: string | undefined;
 }
 
-/** `fenced`: jobs were skipped because this worker may still run an old attempt of them (D16 Fence). */
+/**
+ * `fenced`: jobs were skipped because this worker may still run an old attempt of them (D16 Fence), or because their
+ * payload file cannot be read at present.
+ */
 export interface Claim {
 	jobs: Claimed[];
 	fenced: boolean;
@@ -128,7 +131,8 @@ export interface JobStore {
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
 	 * In queue order, low priority last. The inputs have at most `maxBytes` characters in total, unless there is only
-	 * one. Skips lapsed jobs and those fenced from this worker. `release`: that launched the worker (D50).
+	 * one. Skips lapsed jobs, those fenced from this worker, and those whose input is in one of the payload files
+	 * `without`. `release`: that launched the worker (D50).
 	 */
 	claim(q: {
 		endpoint: string;
@@ -137,6 +141,7 @@ export interface JobStore {
 		limit: number;
 		maxBytes: number;
 		now: number;
+		without?: readonly number[] | undefined;
 	}): Promise<Claim>;
 	/**
 	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held

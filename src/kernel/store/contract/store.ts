@@ -34,9 +34,19 @@ import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
  * `busy`: other transactions blocked this one for too long. `blocked`: a session outside locks a whole table. `moved`:
- * the file was deleted or replaced. `damaged`: what this call needs cannot be read.
+ * the file was deleted or replaced. `damaged`: what this call needs cannot be read. `unreadable`, `unwritable`: the
+ * payload file that this call needs cannot be read or written at present; other calls go on.
  */
-type Unavailable = "full" | "moved" | "damaged" | "closed" | "unreachable" | "busy" | "blocked";
+type Unavailable =
+	| "full"
+	| "moved"
+	| "damaged"
+	| "closed"
+	| "unreachable"
+	| "busy"
+	| "blocked"
+	| "unreadable"
+	| "unwritable";
 
 /** The same call may succeed later. */
 export class StoreUnavailable extends Error {
@@ -125,6 +135,8 @@ export interface Store {
 	load?(): StoreLoad;
 	/** Called once when this process must end: a flush failed (decision 0031), or the database thread. */
 	onFailure?(listener: (error: Error) => void): void;
+	/** Called once for each payload file that cannot be read or written, and again after it could be meanwhile. */
+	onFileFault?(listener: (error: StoreUnavailable) => void): void;
 	/** Returns the removal of the listener. `elsewhere`: another server caused the signal. */
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
 	/** Ends after the writes in flight; later calls throw {@link StoreUnavailable}. */

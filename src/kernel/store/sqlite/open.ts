@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../../secrets/key-check.ts";
-import type { Store } from "../contract/store.ts";
+import type { Store, StoreUnavailable } from "../contract/store.ts";
 import { sqliteBackup } from "./file/backup.ts";
 import { openPayloadFiles, type PayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
@@ -42,6 +42,7 @@ export async function openSqlite({
 			thread.once("message", (step: Startup) => (step.ok ? resolve(step) : reject(errorFrom(step))));
 			void failure.promise.then(reject);
 		});
+	const fileFaults: ((error: StoreUnavailable) => void)[] = [];
 	let files: PayloadFiles;
 	try {
 		const { stored } = await nextStep();
@@ -52,6 +53,7 @@ export async function openSqlite({
 			folder: payloadFolder(path),
 			referenced: segments,
 			flushFailed: failure.resolve,
+			fault: (error) => fileFaults.forEach((listener) => listener(error)),
 		});
 	} catch (error) {
 		await thread.terminate();
@@ -64,6 +66,7 @@ export async function openSqlite({
 		...withPayloadFiles(withSentCallback(store), files),
 		unusedBytes: () => files.unusedBytes,
 		backup: sqliteBackup(path, requests, files),
+		onFileFault: (listener) => void fileFaults.push(listener),
 		onFailure: (listener) => void failure.promise.then(listener),
 	};
 }

@@ -159,7 +159,7 @@ it("a file stays while it is read, whatever rows say meanwhile", async () => {
 	expect(Buffer.concat(await read)).toEqual(Buffer.concat(bytes(900, 1)));
 	await settled();
 	const missing = await files.read(block).catch((error: unknown) => error);
-	expect(missing).toMatchObject({ why: "damaged" });
+	expect(missing).toMatchObject({ why: "unreadable" });
 	// Not the text, but its place is wrong: a job with it must not fail.
 	expect(() => damageOf(missing)).toThrow("it is missing");
 });
@@ -227,7 +227,7 @@ it("D40: a write that fails is refused, and the next one goes to another file", 
 	rmSync(folder, { recursive: true });
 	writeFileSync(folder, "in the way");
 	await expect(files.write(bytes(1000, 2))).rejects.toMatchObject({
-		why: "full",
+		why: "unwritable",
 		message: expect.stringContaining(`${folder} cannot be written: `),
 	});
 	rmSync(folder);
@@ -239,7 +239,7 @@ it("D17: a text in a file that was deleted or replaced is not acknowledged", asy
 	await files.write(bytes(10, 1));
 	rmSync(join(folder, "1"));
 	const refused = {
-		why: "moved",
+		why: "unwritable",
 		message: expect.stringContaining("/1 was deleted, moved or replaced"),
 	};
 	await expect(files.write(bytes(10, 1))).rejects.toMatchObject(refused);
@@ -247,7 +247,7 @@ it("D17: a text in a file that was deleted or replaced is not acknowledged", asy
 	expect(next.block.segment).toBe(2);
 	rmSync(join(folder, "2"));
 	writeFileSync(join(folder, "2"), Buffer.alloc(100));
-	await expect(files.write(bytes(10, 1))).rejects.toMatchObject({ why: "moved" });
+	await expect(files.write(bytes(10, 1))).rejects.toMatchObject({ why: "unwritable" });
 });
 
 it("after close a write is refused as closed", async () => {

@@ -18,6 +18,9 @@ import { checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
 /** A file gets no text that would make it larger, bytes, unless it is the first. */
 const SEGMENT_BYTES = 8 * 2 ** 20;
 
+/** Until a file that could not be read is tried again. */
+const RETRY_MS = 10_000;
+
 /** Codes of a full disk; the file gets no further text. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
@@ -47,6 +50,8 @@ interface PayloadOptions {
 	referenced: readonly SegmentBytes[];
 	/** Called when the process must end. */
 	flushFailed?: (error: FlushFailed) => void;
+	/** Called when a file cannot be read or written, once until it can be. */
+	fault?: (error: StoreUnavailable) => void;
 	segmentBytes?: number;
 }
 
@@ -70,16 +75,22 @@ export class PayloadFiles {
 	readonly #folder: string;
 	readonly #segmentBytes: number;
 	readonly #flushFailed: (error: FlushFailed) => void;
+	readonly #fault: (error: StoreUnavailable) => void;
+	/** Files that could not be read, each with a text that shows when it can be. */
+	readonly #unreadable = new Map<number, FileBlock>();
+	#triedAt = -Infinity;
+	#isWritable = true;
 	readonly #segments = new Map<number, Segment>();
 	#current: Segment | undefined;
 	#last = 0;
 	#closed = false;
 	#holders = 0;
 
-	constructor({ folder, segmentBytes = SEGMENT_BYTES, flushFailed = () => {} }: PayloadOptions) {
+	constructor({ folder, segmentBytes = SEGMENT_BYTES, flushFailed = () => {}, fault = () => {} }: PayloadOptions) {
 		this.#folder = folder;
 		this.#segmentBytes = segmentBytes;
 		this.#flushFailed = flushFailed;
+		this.#fault = fault;
 	}
 
 	/** Begins with the files of an earlier process, and removes those that no row refers to. */
@@ -93,26 +104,37 @@ export class PayloadFiles {
 		}
 	}
 
-	/** Throws {@link StoreUnavailable} `full`. */
+	/** Throws {@link StoreUnavailable}: `full` of a full disk, which concerns all of the store, else `unwritable`. */
 	async write(text: JsonBlocks): Promise<Written> {
 		const length = sizeOf(text);
 		try {
 			const segment = this.#withRoomFor(length);
 			const { settled, ...place } = await segment.append(text);
+			this.#isWritable = true;
 			return { block: { segment: segment.number, length, ...place }, settled };
 		} catch (error) {
-			if (error instanceof StoreUnavailable) throw error;
-			const why = whyFull(dirname(this.#folder)) ?? (error as Error).message;
-			throw new StoreUnavailable("full", `${this.#folder} cannot be written: ${why}.`, { cause: error });
+			const failure = this.#writeFailure(error as Error);
+			if (failure.why === "unwritable" && this.#isWritable) {
+				this.#isWritable = false;
+				this.#fault(failure);
+			}
+			throw failure;
 		}
 	}
 
-	/** Begins at once: the file stays until it is read. Throws {@link StoreUnavailable} `damaged`. */
-	async read({ segment, at, length, sum }: FileBlock): Promise<JsonBlocks> {
+	/**
+	 * Begins at once: the file stays until it is read. Throws {@link StoreUnavailable}: `damaged` of a text that is not
+	 * as it was written, `unreadable` of one that may be read later.
+	 */
+	async read(block: FileBlock): Promise<JsonBlocks> {
+		const { segment, at, length, sum } = block;
 		const { path } = this.#partsOf(segment);
 		const text = await this.#bytes(segment, { at, length }).catch((error: Error) => {
-			throw damaged(path, error.message, error instanceof CutOff ? undefined : error);
+			if (!(error instanceof CutOff)) throw this.#readFailure(block, error);
+			this.#unreadable.delete(segment);
+			throw damaged(path, error.message);
 		});
+		this.#unreadable.delete(segment);
 		if (checksum(text) === sum) return text;
 		throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
 	}
@@ -120,6 +142,15 @@ export class PayloadFiles {
 	/** Returns at most the first `most` bytes, unchecked. Undefined if they cannot be read. */
 	async head({ segment, at, length }: FileBlock, most: number): Promise<JsonBlocks | undefined> {
 		return await this.#bytes(segment, { at, length: Math.min(length, most) }).catch(() => undefined);
+	}
+
+	/** Numbers of the files that could not be read. They are tried again at a pace, without waiting for the result. */
+	unreadable(now: number): number[] {
+		if (this.#unreadable.size > 0 && now - this.#triedAt >= RETRY_MS) {
+			this.#triedAt = now;
+			void this.#readAgain();
+		}
+		return [...this.#unreadable.keys()];
 	}
 
 	/** Call after a commit. */
@@ -157,6 +188,30 @@ export class PayloadFiles {
 	async close(): Promise<void> {
 		this.#closed = true;
 		await Promise.all([...this.#segments.values()].map((segment) => segment.close()));
+	}
+
+	async #readAgain(): Promise<void> {
+		for (const block of [...this.#unreadable.values()]) {
+			if (this.#closed) return;
+			await this.read(block).catch(() => {});
+		}
+	}
+
+	#readFailure(block: FileBlock, cause: Error): StoreUnavailable {
+		const { path, number } = this.#partsOf(block.segment);
+		const message = `${path} cannot be read: ${cause.message}. Put it back, or restore a backup.`;
+		const failure = new StoreUnavailable("unreadable", message, { cause });
+		if (!this.#unreadable.has(number)) this.#fault(failure);
+		this.#unreadable.set(number, block);
+		return failure;
+	}
+
+	#writeFailure(error: Error): StoreUnavailable {
+		if (error instanceof StoreUnavailable) return error;
+		const full = whyFull(dirname(this.#folder));
+		const isFull = full !== undefined || NO_ROOM.has((error as NodeJS.ErrnoException).code);
+		const message = `${this.#folder} cannot be written: ${full ?? error.message}.`;
+		return new StoreUnavailable(isFull ? "full" : "unwritable", message, { cause: error });
 	}
 
 	#partsOf(number: number): SegmentParts {
@@ -218,6 +273,7 @@ export class PayloadFiles {
 		setImmediate(() => {
 			if (this.#closed || this.#holders > 0 || !segment.isUnused) return;
 			// What cannot be removed now is removed at a start.
+			this.#unreadable.delete(segment.number);
 			if (this.#segments.delete(segment.number)) void rm(segment.path, { force: true }).catch(() => {});
 		});
 	}
@@ -238,11 +294,8 @@ function copied({ number, path, flushed }: Segment): CopiedFile {
 	};
 }
 
-/** `cause`: the text could not be read, which may end (`damageOf`). */
-function damaged(path: string, why: string, cause?: Error): StoreUnavailable {
-	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`, {
-		...(cause && { cause }),
-	});
+function damaged(path: string, why: string): StoreUnavailable {
+	return new StoreUnavailable("damaged", `${path} is damaged: ${why}. Restore a backup.`);
 }
 
 async function numbersIn(folder: string): Promise<Numbers> {

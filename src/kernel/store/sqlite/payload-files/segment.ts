@@ -151,7 +151,7 @@ export class Segment {
 async function confirm(path: string, file: FileHandle): Promise<void> {
 	const [own, named] = await Promise.all([file.stat(), stat(path).catch(() => undefined)]);
 	if (named?.ino === own.ino && named.dev === own.dev) return;
-	throw new StoreUnavailable("moved", `${path} was deleted, moved or replaced. Put it back.`);
+	throw new StoreUnavailable("unwritable", `${path} was deleted, moved or replaced. Put it back.`);
 }
 
 export function checksum(text: JsonBlocks): number {

@@ -1,11 +1,13 @@
 /** The database thread has only the places of large texts. */
 import { isFound, SEARCHED_CHARACTERS } from "../../../core/jobs/job-search.ts";
 import { type JsonBlocks, type JsonText, LARGE_BYTES, release, sizeOf, stringOf } from "../../../lib/json/json-text.ts";
-import type { Claimed, ListedJob } from "../../contract/jobs.ts";
+import type { Claim, Claimed, JobStore, ListedJob } from "../../contract/jobs.ts";
 import { type Store, StoreUnavailable } from "../../contract/store.ts";
 import { damageOf } from "../file/disk-errors.ts";
 import { type FileBlock, isInFile, placeOf, textInFile } from "./file-block.ts";
 import type { PayloadFiles } from "./payload-files.ts";
+
+type ClaimQuery = Parameters<JobStore["claim"]>[0];
 
 const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
 
@@ -52,12 +54,42 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return { ...found, ...Object.fromEntries(texts) };
 	}
 
-	async function withInput(claimed: Claimed): Promise<Claimed> {
+	/** A {@link StoreUnavailable} if the payload file cannot be read at present. */
+	async function withInput(claimed: Claimed): Promise<Claimed | StoreUnavailable> {
 		try {
 			return await withTexts(claimed, "input");
 		} catch (error) {
+			if (error instanceof StoreUnavailable && error.why === "unreadable") return error;
 			return { ...claimed, input: undefined, damage: damageOf(error) };
 		}
+	}
+
+	/**
+	 * Gives a job whose payload file cannot be read back to the queue, which counts no loss and keeps its deadline. Later
+	 * claims pass it over until the file can be read, so that it delays no other job.
+	 */
+	async function claim(q: ClaimQuery): Promise<Claim> {
+		const without = files.unreadable(q.now);
+		const found = await jobs.claim(without.length > 0 ? { ...q, without } : q);
+		if (found.jobs.every(({ input }) => typeof input !== "object")) return found;
+		const read = await Promise.all(found.jobs.map(withInput));
+		const ready = read.filter((each): each is Claimed => !(each instanceof StoreUnavailable));
+		if (ready.length === read.length) return { ...found, jobs: ready };
+		const { endpoint, worker, release, now } = q;
+		// From the last to the first, because each goes to the front.
+		const returns = [...found.jobs.entries()].toReversed().map(async ([n, { job }]) => {
+			const why = read[n];
+			if (!(why instanceof StoreUnavailable)) return;
+			const { id, attempt } = job;
+			const outcome = { on: "release", attempt, workerEnd: why.message } as const;
+			await jobs.report({ endpoint, id, worker, release, outcome, now });
+		});
+		await Promise.all(returns).catch((error: unknown) => {
+			// The end of their lease requeues them.
+			if (!(error instanceof StoreUnavailable)) throw error;
+		});
+		// Others may wait behind them.
+		return ready.length === 0 ? await claim(q) : { jobs: ready, fenced: true };
 	}
 
 	/** Undefined where the beginning of the input decides that the search does not find the job. */
@@ -85,11 +117,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 				return stored(output, (text) => jobs.report({ ...q, outcome: { ...q.outcome, output: text } }));
 			},
 			progress: (q) => stored(q.value, (value) => jobs.progress({ ...q, value })),
-			async claim(q) {
-				const claim = await jobs.claim(q);
-				if (claim.jobs.every(({ input }) => typeof input !== "object")) return claim;
-				return { ...claim, jobs: await Promise.all(claim.jobs.map(withInput)) };
-			},
+			claim,
 			get: async (q) => await withTexts(await jobs.get(q), "output"),
 			retain: async (q) => await withTexts(await jobs.retain(q), "output"),
 			async list(q) {

@@ -90,7 +90,8 @@ export function openClaim({
 	/** False when no more jobs fit. */
 	function walk(lane: Lane, claim: PendingClaim<Row, Input>): boolean {
 		if (claim.full) return false;
-		const { worker, now } = claim.q;
+		const { worker, now, without = [] } = claim.q;
+		let passedOver = false;
 		const fencing = attempts.anyOpen(worker);
 		const parts = {
 			transitions,
@@ -103,9 +104,14 @@ export function openClaim({
 		try {
 			for (const row of waiting(lane, now, walked)) {
 				if (claim.full) return false;
+				if (without.length > 0 && without.includes(payloads.inputFile(row) ?? 0)) {
+					claim.fenced = passedOver = true;
+					continue;
+				}
 				const outcome = offer(parts, claim, row);
 				if (outcome === "full") return false;
-				if (outcome === "fenced") fencedTo = row.rank;
+				// What was passed over may be claimed later by this worker too.
+				if (outcome === "fenced" && !passedOver) fencedTo = row.rank;
 			}
 			return true;
 		} finally {

@@ -55,6 +55,8 @@ export function openFileTexts(db: Database, onRollback: (restore: () => void) =>
 			return textInFile({ segment, at, length, sum });
 		},
 
+		file: (value: number): number => Number(select.get(value)?.[0]),
+
 		/** Characters or bytes. */
 		size: (value: Value): number =>
 			typeof value === "number" ? Number(selectSize.get(value)?.[0]) : (value as string).length,

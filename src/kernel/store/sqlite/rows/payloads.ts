@@ -52,6 +52,12 @@ export function openPayloads(db: Database, texts: FileTexts) {
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
+		/** Number of the payload file that has the input, if one has it. */
+		inputFile({ seq }: Numbered): number | undefined {
+			const value = largeInput.get(seq)?.[0];
+			return typeof value === "number" ? texts.file(value) : undefined;
+		},
+
 		/** Returns only the place of an input that is in a file. */
 		inputHead({ seq }: Numbered, characters: number): JsonText | undefined {
 			const value = selectHead.get(characters, seq)?.[0] as Value | undefined;

@@ -37,7 +37,7 @@ const insert: Codec<Args<"insert">, Outcome<"insert">> = {
 };
 
 const claim: Codec<Args<"claim">, Claim> = {
-	...listed("endpoint", "worker", "release", "limit", "maxBytes", "now"),
+	...listed("endpoint", "worker", "release", "limit", "maxBytes", "now", "without"),
 	packAnswer: ({ jobs, fenced }) => [
 		fenced,
 		...jobs.flatMap(({ job, input, damage }) => [packJob(job), input ?? { damage }]),
