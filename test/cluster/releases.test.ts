@@ -1,6 +1,7 @@
 /** A release whose workers crash, at two servers: the one that scales is killed, the other undoes it (D50). */
 import { afterEach, expect, it } from "vitest";
 import { join } from "node:path";
+import type { Worker } from "../../src/kernel/engine/workers/worker-registry.ts";
 import { WORKER } from "../e2e/site.ts";
 import { statusOf, submit } from "../support/sdk-worker-bench.ts";
 import { servers, type Servers } from "../support/servers.ts";
@@ -93,4 +94,47 @@ it("D50: kill -9 of the server that scales during a canary: the other one compar
 	expect(releases[0].reason).toMatch(/^Version 2 was rolled back to version 1: its jobs were worse/);
 	expect(releases[1].state).toBe("failed");
 	for (const id of ids) expect(["COMPLETED", "FAILED"]).toContain((await statusOf(b.url, id, "ours")).status);
+});
+
+it("D50: a job waits for no worker of the stable version that only pings this server, which launched none", {
+	timeout: 60_000,
+}, async () => {
+	group = await servers();
+	const a = await group.start({});
+	const launcher = { type: "process", command: ["sleep", "600"] };
+	const release = { canary: { percent: 10, minJobs: 1000 } };
+	const body = { id: "ours", launcher, workersMin: 2, workersMax: 2, stopGraceMs: 0, release };
+	expect((await call(a.url, "/v1/endpoints", { body })).status).toBe(201);
+	const b = await group.start({});
+	const versionOf = ({ launchedAs }: Worker): number => a.engine.endpoints.releaseOf("ours", launchedAs)!;
+	const callingA = (): Worker[] => {
+		const workers = [...a.engine.workers.registry.of("ours")].filter(({ draining }) => !draining);
+		for (const worker of workers) a.engine.workers.recordCall(worker);
+		return workers.toSorted((one, other) => versionOf(one) - versionOf(other));
+	};
+	await untilFits(
+		() => (callingA(), call(a.url, "/v1/endpoints/ours/releases")),
+		({ json }) => json.releases[0].state === "healthy",
+	);
+	await call(a.url, "/v1/endpoints/ours", { method: "PATCH", body: { env: { MODE: "new" } } });
+	const [stable, fresh] = await untilFits(callingA, (workers) => String(workers.map(versionOf)) === "1,2");
+	const take = async (at: typeof a, worker: Worker): Promise<string | undefined> => {
+		const { signal } = new AbortController();
+		const [job] = await at.engine.jobs.take({ worker, limit: 1, idle: false, signal });
+		return job?.id;
+	};
+	const long = await submit(a.url, { input: {} }, "ours");
+	expect(await take(a, stable!)).toBe(long);
+	const [canary] = [fresh!, stable!].map(({ id, endpoint, launchedAs }) =>
+		b.engine.workers.recordCall({ id, endpoint, launchedAs }),
+	);
+	const first = await submit(b.url, { input: {} }, "ours");
+	expect(await take(b, canary!)).toBe(first);
+	await b.engine.jobs.report({
+		worker: canary!,
+		id: first,
+		report: { kind: "end", on: "complete", restart: false },
+	});
+	const second = await submit(b.url, { input: {} }, "ours");
+	expect(await take(b, canary!)).toBe(second);
 });

@@ -2,7 +2,7 @@
  * Canaries of releases (D50): while one runs, one worker of the new version takes a share of the jobs, which are
  * compared with those of the stable version. What decides is in the store: the release, and the jobs in the metrics.
  */
-import { type Canary, canaryOf, type CanaryVerdict, judgeCanary, mayTake } from "./canary.ts";
+import { behindAfter, type Canary, canaryOf, type CanaryVerdict, judgeCanary, mayTake } from "./canary.ts";
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { newReleaseJobs, type ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
 import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";
@@ -15,6 +15,8 @@ import type { Share } from "../../kernel/engine/jobs/dispatch/dispatch.ts";
 import type { Worker } from "../../kernel/engine/workers/worker-registry.ts";
 import { isManaged } from "../../kernel/launchers/index.ts";
 import type { Kernel } from "../../kernel/module.ts";
+import { busOf } from "../../kernel/events.ts";
+import type { EVENTS } from "./events.ts";
 import { releasesOf } from "../../kernel/engine/releases/worker-release.ts";
 
 /** Time between two readings of the metrics. */
@@ -23,6 +25,8 @@ const COMPARE_MS = 10_000;
 /** The canary of an endpoint, kept until another version is current. */
 interface State extends Canary<ReleaseHead> {
 	isOver: boolean;
+	/** It goes on after `maxMs`, which was logged. */
+	isLate?: true;
 	/** Settings of the stable version; undefined until they are read. */
 	launched?: LaunchedSettings;
 	comparedAt: EpochMs;
@@ -33,7 +37,8 @@ interface State extends Canary<ReleaseHead> {
 export type Canaries = ReturnType<typeof createCanaries>;
 
 export function createCanaries(d: Kernel) {
-	const { endpoints, events, now, background, metrics } = d;
+	const { endpoints, now, background, metrics } = d;
+	const events = busOf<typeof EVENTS>(d.events);
 	const { setShare } = d.jobs;
 	const { registry, launcher } = d.workers;
 	const states = new Map<string, State>();
@@ -46,22 +51,25 @@ export function createCanaries(d: Kernel) {
 	}
 
 	function shareOf(state: () => State): Share {
-		const jobs = { canary: 0, all: 0 };
+		let behind = 0;
+		// Of a worker that another server launched, this one knows only what it does here.
 		const takesJobs = (worker: Worker): boolean =>
-			worker.ready && !worker.unhealthy && !worker.sleep && !launcher.isLeaving(worker);
+			(worker.managed || worker.takes > 0 || worker.held.size > 0) &&
+			worker.ready &&
+			!worker.unhealthy &&
+			!worker.sleep &&
+			!launcher.isLeaving(worker);
 		return {
 			mostFor(worker) {
-				const { version, stable, percent, maxMs, verdict } = state();
-				// Other servers do not learn that it is over; one that cannot be undone keeps its share.
-				const isLate = now() >= version.createdAt + maxMs && verdict?.result !== "undo";
-				if (isLate || !isOf(version)(worker)) return Infinity;
+				const { version, stable, percent } = state();
+				if (!isOf(version)(worker)) return Infinity;
 				// No job waits for the share while no worker of the stable version can take it.
 				if (![...registry.of(worker.endpoint)].filter(isOf(stable)).some(takesJobs)) return Infinity;
-				return mayTake(jobs, percent) ? 1 : 0;
+				return mayTake(behind, percent) ? 1 : 0;
 			},
 			started(worker) {
-				jobs.all += 1;
-				if (isOf(state().version)(worker)) jobs.canary += 1;
+				const { version, percent } = state();
+				behind = behindAfter(behind, { percent, isCanary: isOf(version)(worker) });
 			},
 		};
 	}
@@ -98,7 +106,11 @@ export function createCanaries(d: Kernel) {
 			byRelease.get(endpoints.releaseOf(endpoint, hash) ?? 0) ?? newReleaseJobs();
 		const q = { jobs: jobsOf(state.version), stable: jobsOf(state.stable), ranMs: now() - createdAt };
 		state.verdict = judgeCanary(state, q);
-		if (state.verdict.result === "over") end(state);
+		const { result, text: why } = state.verdict;
+		if (result === "over") end(state);
+		if (result !== "runs" || q.ranMs < state.maxMs || state.isLate) return;
+		state.isLate = true;
+		events.emit("release.not_compared", { endpoint, version: state.version.version, why });
 	}
 
 	events.on("endpoint.deleted", ({ endpoint }) => forget(endpoint));

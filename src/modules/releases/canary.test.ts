@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newHistogram, observe } from "../../kernel/lib/histogram.ts";
 import type { ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
-import { canaryOf, judgeCanary, mayTake } from "./canary.ts";
+import { behindAfter, canaryOf, judgeCanary, mayTake } from "./canary.ts";
 
 const RULE = { percent: 10, minJobs: 50, maxMs: 1_800_000, maxSlowdown: 2 };
 
@@ -34,24 +34,45 @@ describe("a canary", () => {
 		expect(canaryOf(releases, endpoint)?.stable.version).toBe(stable);
 	});
 
-	it("D50: gets its share of any 100 jobs in a row, within one job, in any order of polls", () => {
+	/** Whether the canary took it, of each job in a row. `asks`: whether it asks before the others do. */
+	function taken(percent: number, asks: (n: number) => boolean): boolean[] {
+		let behind = 0;
+		return Array.from({ length: 300 }, (_, n) => {
+			const isCanary = asks(n) && mayTake(behind, percent);
+			behind = behindAfter(behind, { percent, isCanary });
+			return isCanary;
+		});
+	}
+	const countOf = (jobs: readonly boolean[]): number => jobs.filter(Boolean).length;
+
+	it("D50: gets its share of any jobs in a row, within one job, if it always asks", () => {
+		for (let percent = 1; percent <= 50; percent += 1) {
+			const jobs = taken(percent, () => true);
+			for (let n = 1; n <= 300; n += 1)
+				expect(Math.abs(countOf(jobs.slice(0, n)) - (percent * n) / 100), `${percent} %`).toBeLessThanOrEqual(1);
+		}
+	});
+
+	it("D50: gets no more than its share and three jobs of any 100 in a row, whenever it asks", () => {
+		const asks = fc.array(fc.boolean(), { minLength: 300, maxLength: 300 });
 		fc.assert(
-			fc.property(fc.integer({ min: 1, max: 50 }), fc.infiniteStream(fc.boolean()), (percent, canAskFirst) => {
-				const counts = { canary: 0, all: 0 };
-				for (let n = 1; n <= 300; n += 1) {
-					const asks = canAskFirst.next().value as boolean;
-					if (asks && mayTake(counts, percent)) counts.canary += 1;
-					counts.all += 1;
-					expect(counts.canary).toBeLessThan((percent * n) / 100 + 1);
-				}
-				const eager = { canary: 0, all: 0 };
-				for (let n = 1; n <= 300; n += 1) {
-					eager.canary += Number(mayTake(eager, percent));
-					eager.all += 1;
-					expect(Math.abs(eager.canary - (percent * n) / 100)).toBeLessThanOrEqual(1);
-				}
+			fc.property(fc.integer({ min: 1, max: 50 }), asks, (percent, asked) => {
+				const jobs = taken(percent, (n) => asked[n]!);
+				for (let from = 0; from <= 200; from += 1)
+					expect(countOf(jobs.slice(from, from + 100))).toBeLessThanOrEqual(percent + 3);
 			}),
 		);
+	});
+
+	it("D50: gets no burst of jobs after it took none", () => {
+		expect(countOf(taken(10, (n) => n >= 200).slice(200))).toBe(13);
+	});
+
+	it("D50: has its share at once after jobs that only it could take", () => {
+		let behind = 0;
+		for (let n = 0; n < 100; n += 1) behind = behindAfter(behind, { percent: 10, isCanary: true });
+		for (let n = 0; n < 10; n += 1) behind = behindAfter(behind, { percent: 10, isCanary: false });
+		expect(mayTake(behind, 10)).toBe(true);
 	});
 });
 
@@ -107,21 +128,25 @@ describe("the jobs of a canary", () => {
 		expect(judged(jobs(46, 4), jobs(100, 0))).toBe("undo");
 	});
 
-	it("D50: undo it before that, from 10 jobs on, only if three of four fail", () => {
+	it("D50: undo it before that, from 10 jobs on, if three of four fail, and 1.5 times as many as of the others", () => {
 		expect(judged(jobs(0, 9), jobs(100, 0))).toBe("runs");
 		expect(judged(jobs(2, 8), jobs(100, 0))).toBe("undo");
 		expect(judged(jobs(3, 8), jobs(100, 0))).toBe("runs");
-		expect(judged(jobs(0, 10), jobs(50, 50)), "as at the other version").toBe("runs");
+		expect(judged(jobs(0, 50), jobs(255, 245)), "100 % of 49 %").toBe("undo");
+		expect(judged(jobs(0, 10), jobs(34, 66)), "100 % of 66 %").toBe("undo");
+		expect(judged(jobs(0, 10), jobs(33, 67)), "100 % of 67 %").toBe("runs");
+		expect(judged(jobs(2, 8), jobs(9, 0)), "nothing to compare with").toBe("undo");
+		expect(judged(jobs(0, 500), jobs(0, 9)), "nothing to compare with").toBe("undo");
 	});
 
-	it("D50: decide at maxMs, and with fewer than 10 of either version nothing speaks against it", () => {
+	it("D50: decide at maxMs with fewer than minJobs, and never with fewer than 10 of either version", () => {
 		const late = { ranMs: RULE.maxMs };
 		expect(judged(jobs(8, 4), jobs(100, 2))).toBe("runs");
 		expect(judged(jobs(8, 4), jobs(100, 2), late)).toBe("undo");
-		expect(judged(jobs(0, 9), jobs(100, 2), late)).toBe("over");
-		expect(judged(jobs(0, 0), jobs(0, 0), late)).toBe("over");
-		expect(judged(jobs(0, 50), jobs(0, 9)), "too little to compare with").toBe("runs");
-		expect(judged(jobs(0, 50), jobs(0, 9), late)).toBe("over");
+		expect(judged(jobs(10, 0), jobs(10, 0), late)).toBe("over");
+		expect(judged(jobs(0, 9), jobs(100, 2), late)).toBe("runs");
+		expect(judged(jobs(0, 0), jobs(0, 0), late)).toBe("runs");
+		expect(judged(jobs(50, 0), jobs(9, 0), late)).toBe("runs");
 	});
 
 	it("D50: undo it at the end when the p95 of their runs is over maxSlowdown times that of the others", () => {
@@ -137,7 +162,13 @@ describe("the jobs of a canary", () => {
 	});
 
 	it("D50: say why in a sentence", () => {
-		const { text } = judgeCanary(RULE, { jobs: jobs(57, 3, [100]), stable: jobs(0, 0), ranMs: 0 });
-		expect(text).toBe("3 of 60 jobs failed (5 %), p95 103 ms, against 0 of 0 jobs failed");
+		const textOf = (tried: ReleaseJobs, stable: ReleaseJobs): string =>
+			judgeCanary(RULE, { jobs: tried, stable, ranMs: 0 }).text;
+		expect(textOf(jobs(57, 3, [100]), jobs(10, 0))).toBe(
+			"3 of 60 jobs failed (5 %), p95 103 ms, against 0 of 10 jobs failed (0 %)",
+		);
+		expect(textOf(jobs(9, 0), jobs(0, 0))).toBe("not compared yet: 9 of 10 jobs of this version have ended");
+		expect(textOf(jobs(60, 0), jobs(3, 0))).toBe("not compared yet: 3 of 10 jobs of the last healthy one have ended");
+		expect(textOf(jobs(0, 10), jobs(0, 0))).toBe("10 of 10 jobs failed (100 %), against 0 of 0 jobs failed");
 	});
 });

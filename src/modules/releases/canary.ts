@@ -21,9 +21,18 @@ export function canaryOf<R extends Release & { source: string }>(
 	return stable && { ...canary, version, stable };
 }
 
-/** Whether the canary may take the next job. `all`: jobs since it began, its own included. */
-export function mayTake({ canary, all }: { canary: number; all: number }, percent: number): boolean {
-	return canary * 100 < percent * (all + 1);
+/** Jobs of its share that a canary could not take and gets later; all of them would be a burst after a slow start. */
+const MADE_UP = 3;
+
+/** Hundredths of a job by which the canary is behind its share after a job has started; below 0: ahead of it. */
+export function behindAfter(behind: number, { percent, isCanary }: { percent: number; isCanary: boolean }): number {
+	const next = behind + percent - (isCanary ? 100 : 0);
+	return Math.max(-100, Math.min(MADE_UP * 100, next));
+}
+
+/** Whether the canary may take the next job. */
+export function mayTake(behind: number, percent: number): boolean {
+	return behind + percent > 0;
 }
 
 /** Fewer jobs, failures or runs say nothing. */
@@ -37,21 +46,27 @@ export interface CanaryVerdict {
 }
 
 /**
- * A version is undone at the end of its canary if the part of its jobs that failed is over twice that of the stable
- * version and 2 % more, or if the 95th percentile of its runs is over `maxSlowdown` times as long; before the end only
- * if three of four jobs fail. `ranMs`: since the canary began.
+ * A version is undone as soon as three quarters of its jobs or more fail, unless the part that fails is less than 1.5
+ * times that of the stable version. It is undone at the end of its canary if that part is over twice as large and 2 %
+ * more, or if the 95th percentile of its runs is over `maxSlowdown` times as long. The end comes only when enough jobs
+ * of both versions have ended: no version passes for want of a comparison. `ranMs`: since the canary began.
  */
 export function judgeCanary(
 	{ minJobs, maxMs, maxSlowdown }: CanarySettings,
 	{ jobs, stable, ranMs }: { jobs: ReleaseJobs; stable: ReleaseJobs; ranMs: number },
 ): CanaryVerdict {
-	const isComparable = Math.min(endedOf(jobs), endedOf(stable)) >= LEAST.jobs;
-	// What fails before the stable version has had jobs must not pass for want of a comparison.
-	const isLast = (endedOf(jobs) >= minJobs && isComparable) || ranMs >= maxMs;
+	const few = [jobs, stable].find((each) => endedOf(each) < LEAST.jobs);
+	const isLast = !few && (endedOf(jobs) >= minJobs || ranMs >= maxMs);
+	const failsMostly = endedOf(jobs) >= LEAST.jobs && failedPart(jobs) >= 0.75;
+	const asStable = endedOf(stable) >= LEAST.jobs && failedPart(jobs) < 1.5 * failedPart(stable);
 	const failsMore = jobs.failed >= LEAST.failed && failedPart(jobs) > 2 * failedPart(stable) + 0.02;
 	const hasRuns = Math.min(sizeOfHistogram(jobs.execution), sizeOfHistogram(stable.execution)) >= LEAST.runs;
 	const isSlow = maxSlowdown > 0 && hasRuns && p95Of(jobs)! > maxSlowdown * p95Of(stable)!;
-	const isWorse = (isComparable && failsMore && (isLast || failedPart(jobs) >= 0.75)) || (isLast && isSlow);
+	const isWorse = (failsMostly && !asStable) || (isLast && (failsMore || isSlow));
+	if (few && !isWorse) {
+		const whose = few === jobs ? "this version" : "the last healthy one";
+		return { result: "runs", text: `not compared yet: ${endedOf(few)} of ${LEAST.jobs} jobs of ${whose} have ended` };
+	}
 	const text = `${jobsText(jobs)}, against ${jobsText(stable)}`;
 	return { result: isWorse ? "undo" : isLast ? "over" : "runs", text };
 }

@@ -10,8 +10,23 @@ import { call } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { releaseService } from "./release-service.ts";
 
-const { pass, passUntil, of, takes, reports, at, serve, change, callOf, staying, versions, states, ready, restart } =
-	releaseService();
+const {
+	pass,
+	passUntil,
+	of,
+	takes,
+	reports,
+	at,
+	serve,
+	change,
+	callOf,
+	staying,
+	versions,
+	states,
+	ready,
+	restart,
+	said,
+} = releaseService();
 
 interface Run {
 	ms: number;
@@ -132,7 +147,8 @@ describe("a canary", () => {
 			const isOver = current().state === "healthy";
 			if (!isOver) expect(present().filter((version) => version === 1).length).toBeGreaterThanOrEqual(2);
 			return isOver;
-		});
+			// No more than its one worker has time for.
+		}, 4);
 		const shared = [...jobs.started];
 		for (let n = 1; n <= 120; n += 1) {
 			const share = shared.slice(0, n).filter((version) => version === 2).length;
@@ -220,16 +236,22 @@ describe("a canary", () => {
 		expect((await states())[0]).toEqual([2, "healthy"]);
 	});
 
-	it("D50: for which there is no room ends after maxMs, and an old worker makes place", async () => {
+	it("D50: for which there is no room stays one after maxMs and says so, until the setting is removed", async () => {
 		await serve({ workersMin: 1, workersMax: 2, release: { canary: { ...RULE, maxMs: 60_000 } } }, { gpus: 1 });
 		await ready(1);
+		const notCompared = said("release.not_compared");
 		await change({ env: { MODE: "new" } });
-		await pass(50_000);
+		await pass(90_000);
+		expect(await notCompared).toMatchObject({
+			version: 2,
+			why: "not compared yet: 0 of 10 jobs of this version have ended",
+		});
 		expect(present()).toEqual([1]);
+		await change({ release: { canary: null } });
 		await passUntil(() => String(present()) === "2");
 	});
 
-	it("D50: that fails at once while no stable worker is ready is compared before it counts as healthy", async () => {
+	it("D50: that fails at once while no stable worker is ready is undone without a comparison", async () => {
 		await serve({ workersMin: 0, workersMax: 2, release: { canary: HALF } });
 		await submitted(at.service, "ep");
 		const [old] = await staying(1);
@@ -239,12 +261,26 @@ describe("a canary", () => {
 		await passUntil(() => present().length === 0);
 		await change({ env: { MODE: "new" }, workersMax: 2 });
 		const jobs = fleet((version) => ({ ms: 50, fails: version === 2 }), { silent: ({ release }) => release === 1 });
-		await jobs.until(() => jobs.settled.filter(({ state }) => state === "FAILED").length > 60);
-		// Longer than the time between two readings of the metrics.
-		for (let n = 0; n < 100; n += 1) await jobs.round(0);
-		expect((await states())[0]).toEqual([2, "unproven"]);
-		jobs.call();
 		await jobs.until(() => current().source === "rollback");
+		expect(current().reason).toMatch(/its jobs were worse: (\d+) of \1 jobs failed \(100 %\)/);
+		jobs.call();
+		await jobs.drained();
+	});
+
+	it("D50: that starts slowly gets no burst of jobs, but its share of those from then on", async () => {
+		await serve({ ...THREE, release: { canary: { ...RULE, percent: 10, minJobs: 10_000 } } });
+		await ready(3);
+		let isSlow = true;
+		const jobs = fleet(undefined, { silent: ({ release }) => isSlow && release === 2 });
+		await change({ env: { MODE: "new" } });
+		await jobs.until(() => present().includes(2) && jobs.started.length >= 300);
+		isSlow = false;
+		await jobs.until(() => jobs.started.includes(2));
+		const since = jobs.started.indexOf(2);
+		await jobs.until(() => jobs.started.length >= since + 100);
+		const shared = jobs.started.slice(since, since + 100).filter((version) => version === 2).length;
+		expect(shared).toBeGreaterThanOrEqual(9);
+		expect(shared).toBeLessThanOrEqual(13);
 		await jobs.drained();
 	});
 

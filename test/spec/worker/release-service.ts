@@ -54,9 +54,12 @@ export function releaseService() {
 	const rollBack = (version: number): Promise<void> =>
 		rollBackTo(at.service.engine.endpoints, "ep", { version, by: "key" });
 
+	/** What the service says next of a version. */
+	const said = (event: keyof typeof EVENTS): Promise<unknown> =>
+		new Promise((resolve) => busOf<typeof EVENTS>(at.service.events).on(event, resolve));
+
 	/** The service undoes a version. */
-	const nextRollback = (): Promise<unknown> =>
-		new Promise((resolve) => busOf<typeof EVENTS>(at.service.events).on("release.rolled_back", resolve));
+	const nextRollback = (): Promise<unknown> => said("release.rolled_back");
 
 	const versions = (workers: readonly Worker[]): (number | undefined)[] =>
 		workers.map((worker) => at.service.engine.endpoints.releaseOf("ep", worker.launchedAs));
@@ -82,5 +85,19 @@ export function releaseService() {
 		at.service = await startService({ endpoints: {}, settings: AT, clock: at.clock, in: at.place });
 	}
 
-	return { ...steps, at, serve, change, callOf, staying, versions, states, ready, restart, rollBack, nextRollback };
+	return {
+		...steps,
+		at,
+		serve,
+		change,
+		callOf,
+		staying,
+		versions,
+		states,
+		ready,
+		restart,
+		rollBack,
+		said,
+		nextRollback,
+	};
 }

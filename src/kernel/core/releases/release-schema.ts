@@ -20,7 +20,7 @@ const CANARY: Schema = {
 		},
 		maxMs: duration("ms", [60_000, DAY_MS], {
 			...{ example: "30m", default: 1_800_000 },
-			description: "How long it is compared at most, also with fewer jobs.",
+			description: "Time after which it is judged also with fewer jobs, from 10 of each version on.",
 		}),
 		maxSlowdown: {
 			...{ type: "number", minimum: 0, maximum: 100, default: 2 },
