@@ -252,9 +252,12 @@ const HOW: Record<
 		const feeds = new AbortController();
 		const { limit } = service.engine.budgets.management;
 		const headers = { authorization: `Bearer ${KEY}` };
+		// The collector of garbage ends the stream of an answer that nothing refers to.
+		const open: Response[] = [];
 		for (let count = 0; count < limit; count += 1)
-			await fetch(`${service.url}/v1/feed`, { headers, signal: feeds.signal });
+			open.push(await fetch(`${service.url}/v1/feed`, { headers, signal: feeds.signal }));
 		const answer = await get("/v1/endpoints");
+		expect(open).toHaveLength(limit);
 		feeds.abort();
 		await untilTrue(() => service.engine.budgets.management.used === 0);
 		return answer;
