@@ -5,6 +5,7 @@
 export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	alerts: ["spec/v1/alerts.test.ts"],
 	audit: ["spec/v1/audit.test.ts"],
+	console: ["spec/console", "spec/docs-site.test.ts", "spec/v1/documents.test.ts", "spec/v1/sessions.test.ts"],
 	// Endpoints of the management API are containers.
 	docker: [
 		"clients/mcp-tools.test.ts",
@@ -23,7 +24,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
 	openai: ["spec/client/openai"],
-	registries: ["spec/v1/registries.test.ts"],
+	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
 	webhooks: ["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
 };

@@ -1,7 +1,6 @@
 /** Schemas of the API by their names in its document. */
 import { AUDIT_ENTRY } from "../../src/modules/audit/routes.ts";
 import { BACKUP_STATUS } from "../../src/modules/backup/routes.ts";
-import { PRINCIPAL } from "../../src/kernel/api/console.ts";
 import { ENDPOINT } from "../../src/kernel/api/endpoints.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/kernel/api/job-records.ts";
@@ -15,7 +14,7 @@ import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
 import { RELEASE } from "../../src/modules/releases/routes.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
-import { CONSOLE_SESSION } from "../../src/kernel/api/sessions.ts";
+import { CONSOLE_SESSION, PRINCIPAL } from "../../src/modules/console/routes.ts";
 import { SERVER } from "../../src/kernel/api/service.ts";
 import { DELIVERY } from "../../src/modules/webhooks/routes.ts";
 import { DISPATCHED_JOB } from "../../src/kernel/api/worker-protocol.ts";

@@ -14,7 +14,7 @@ import { createEngine, type Engine } from "./engine/engine.ts";
 import { pooled, type Random } from "./lib/ids.ts";
 import type { EventBus } from "./events.ts";
 import { log } from "./log.ts";
-import { type HttpServer, listen, type Site } from "./http/server/server.ts";
+import { type HttpServer, listen } from "./http/server/server.ts";
 import type { LauncherDependencies } from "./launchers/definition.ts";
 import { LAUNCHERS } from "./launchers/index.ts";
 import type { Launcher } from "./launchers/launcher.ts";
@@ -52,7 +52,7 @@ const CLOSE_MS = 2000;
 const LINGER_MS = 1000;
 
 /** Next to this file in the build, in `dist` when run from source. */
-function builtSite(site: Site): string {
+function builtSite(site: string): string {
 	const folder = import.meta.url.endsWith(".ts") ? "../../dist" : "..";
 	return fileURLToPath(new URL(`${folder}/${site}`, import.meta.url));
 }
@@ -64,7 +64,8 @@ interface AppOptions {
 	random?: Random;
 	open?: typeof openStore;
 	env: Env;
-	siteFolders?: Partial<Record<Site, string>>;
+	/** Folders of built sites, by name. */
+	siteFolders?: Readonly<Record<string, string>>;
 	/** A longer gap between two clock readings is left out of the job clock, ms. */
 	pauseMs?: number | undefined;
 }
@@ -124,6 +125,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			...engine.kernel,
 			post: (q) => signedPost({ ...sender, ...q }),
 			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
+			siteFolder: (name) => o.siteFolders?.[name] ?? builtSite(name),
 		});
 		const firstKey = await engine.access.keys.makeFirst();
 		server = await listen({
@@ -138,18 +140,13 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			corsOrigins: config.corsOrigins,
 			publicUrl: config.publicUrl,
 			traceUrl: config.consoleTraceUrl,
-			siteFolders: {
-				console: builtSite("console"),
-				docs: builtSite("docs"),
-				reference: builtSite("reference"),
-				...o.siteFolders,
-			},
+			authenticator: host.authenticator,
 			random,
 			accessLog: config.accessLog,
 			log: recent,
 		});
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;
-		const link = isLoopback(server.host) ? await engine.access.consoleLinks.makeOwn() : undefined;
+		const link = isLoopback(server.host) ? await host.signInLink() : undefined;
 		// A load balancer could route calls to any server; launched workers must call their own.
 		await engine.start({
 			url: (shared ? config.advertiseUrl : config.publicUrl) ?? url,
@@ -164,7 +161,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			engine,
 			modules: host,
 			events,
-			consoleLink: link && url + link.path,
+			consoleLink: link && url + link,
 			reload,
 			async stop({ leaveWorkers = false } = {}) {
 				const lingerMs = engine.cluster.others() ? LINGER_MS : 0;

@@ -3,6 +3,7 @@ import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
 import type { AnsweredOf, BoundRoute } from "./http/server/route.ts";
+import type { Authenticator } from "./http/exchange/call.ts";
 import type { Kernel, Module, OpenModule } from "./module.ts";
 import type { Service } from "./system/loop.ts";
 
@@ -38,6 +39,11 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		return its;
 	}
 
+	async function authenticates(): Promise<OpenModule | undefined> {
+		const module = modules.find((each) => each.authenticates);
+		return module && (await openByCall(module));
+	}
+
 	return {
 		routes: boundRoutes(modules, openByCall),
 		/** What runs from the start. Services are not started. */
@@ -54,6 +60,13 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		async close(): Promise<void> {
 			const all = await Promise.allSettled(opened.values());
 			await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close?.() : undefined)));
+		},
+		async authenticator(): Promise<Authenticator | undefined> {
+			return (await authenticates())?.authenticator;
+		},
+		/** A path. Undefined without a module that has sign-ins, or without any key. */
+		async signInLink(): Promise<string | undefined> {
+			return await (await authenticates())?.signInLink?.();
 		},
 		/** Undefined if no module has one. */
 		async registryLogin(registry: string): Promise<RegistryLogin | undefined> {

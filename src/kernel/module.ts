@@ -6,11 +6,13 @@ import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { ErrorTable } from "./core/error-table.ts";
+import type { Access } from "./engine/access/access.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
 import type { EventTable } from "./events.ts";
 import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
+import type { Authenticator } from "./http/exchange/call.ts";
 import type { Encryption } from "./secrets/encryption.ts";
 import type { Service } from "./system/loop.ts";
 import type { SignedPost } from "./post/contract.ts";
@@ -30,6 +32,8 @@ export interface Module<Settings = unknown> {
 	readonly events?: EventTable;
 	/** Opened at every start, because it has no settings but must see what happens. */
 	readonly opens?: "start";
+	/** It is also opened by a request with a cookie and without a key, and for its sign-in link. */
+	readonly authenticates?: true;
 	/** It is also opened when a launcher asks for the login to a registry of images. */
 	readonly hasRegistryLogins?: true;
 	/** Called once: at the start if there are settings or it says so, else at the first call of one of its routes. */
@@ -47,6 +51,10 @@ export interface OpenModule {
 	readonly hooks?: Hooks;
 	/** Called when the service has stopped, while the store is still open. */
 	close?(): Promise<void>;
+	/** Asked if the module says so in `authenticates`. */
+	readonly authenticator?: Authenticator;
+	/** Creates a link that signs in the operator at the machine: its path. Undefined without any key. */
+	signInLink?(): Promise<string | undefined>;
 	/** The login to a registry of images, if it needs one. Of modules that say so in `hasRegistryLogins`. */
 	registryLogin?(registry: string): Promise<RegistryLogin | undefined>;
 }
@@ -59,6 +67,12 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	releases: Engine["releases"];
 	/** Names this server among those that share a store, else this run of it. */
 	instance: string;
+	/** Keys, the count of wrong credentials, and the news that another server may have changed credentials. */
+	access: Pick<Access, "keys" | "failures" | "onChange">;
+	/** Names the store, and with it the service, for as long as it exists. */
+	storeId: string;
+	/** Folder of a site that was built beside the service, such as `console`. */
+	siteFolder: (name: string) => string;
 	/** Encrypts texts for the store with the keys of the service (D22). */
 	encryption: Encryption;
 	/** Machines on which launchers place workers, and which of them get none. */

@@ -2,6 +2,7 @@
 import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
 import { backup } from "./backup/module.ts";
+import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
@@ -16,6 +17,7 @@ export const MODULES: readonly ServiceModule[] = [
 	alerts,
 	audit,
 	backup,
+	console,
 	docker,
 	openai,
 	registries,

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { T } from "../../console/src/text/text.ts";
 import { systemClock } from "../../src/kernel/system/clock.ts";
-import { SESSION_MS } from "../../src/kernel/engine/access/sessions.ts";
+import { SESSION_MS } from "../../src/modules/console/sessions.ts";
 import { KEY, call } from "../support/service.ts";
 import { goTo, noBrowser, press, rowOf, site, tail, titled } from "./site.ts";
 

@@ -77,7 +77,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 		});
 		engine = plant.engine?.(made) ?? made;
 		await made.prepare(o.endpoints);
-		const kernel = { ...made.kernel, post: () => o.sendWebhook, allowPrivateNetworks: true };
+		const kernel = { ...made.kernel, post: () => o.sendWebhook, allowPrivateNetworks: true, siteFolder: () => "" };
 		const { services = [] } = await openWebhooks(kernel);
 		Object.assign(made.hooks, (await openReleases(kernel)).hooks);
 		listens = true;

@@ -142,7 +142,6 @@ const HOW: Record<
 	},
 	unauthorized: () => get("/v2/open/health", { key: "wrong-key-0123456789" }),
 	worker_unauthorized: () => get("/worker/open/ping/w", { key: "wrong-token" }),
-	console_link_over: () => get("/console/session", { key: null, body: { link: "none" } }),
 	async too_many_failures() {
 		const strict = await startService({
 			endpoints: {},
@@ -160,7 +159,6 @@ const HOW: Record<
 	job_not_found: () => get("/v2/open/status/none"),
 	endpoint_exists: () => get("/v1/endpoints", { body: { id: "open" } }),
 	key_not_found: () => get("/v1/keys/none", { method: "DELETE" }),
-	session_not_found: () => get("/v1/sessions/none", { method: "DELETE" }),
 	async last_admin_key() {
 		const { app, key, end } = await keylessService();
 		try {

@@ -76,9 +76,11 @@ const MODULE = [
 	"kernel/lib/",
 	"kernel/core/",
 	"kernel/api/definition/",
+	"kernel/api/keys.ts",
 	"kernel/system/clock.ts",
 	"kernel/system/loop.ts",
 	"type kernel/engine/",
+	"kernel/engine/access/credential-cache.ts",
 	"kernel/engine/access/keys.ts",
 	"kernel/engine/context.ts",
 	"kernel/engine/invalid-cursor.ts",
@@ -103,17 +105,16 @@ function moduleRows(
 	const own = [...MODULE, ...more, `modules/${name}/`];
 	return {
 		[`modules/${name}/`]: own,
-		[`modules/${name}/commands.ts`]: [
-			`modules/${name}/`,
-			"cli/framework/",
-			"cli/client/",
-			"kernel/lib/",
-			"kernel/core/",
-		],
+		[`modules/${name}/commands.ts`]: commandsOf(name),
 		...Object.fromEntries(
 			Object.entries(packages).map(([file, names]) => [`modules/${name}/${file}`, [...own, ...names]]),
 		),
 	};
+}
+
+/** What commands of a module may import. */
+function commandsOf(name: string): readonly string[] {
+	return [`modules/${name}/`, "cli/framework/", "cli/client/", "kernel/lib/", "kernel/core/"];
 }
 
 /** Row of a module that is a launcher. */
@@ -262,6 +263,13 @@ export const LAYERS: Record<string, readonly string[]> = {
 		],
 	}),
 	...moduleRows("audit"),
+	...moduleRows("console", {
+		"bundle.ts": ["node"],
+		"origin.ts": ["kernel/http/server/tls.ts", "node"],
+		"session-cookie.ts": ["cookie"],
+	}),
+	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
+	"modules/console/session-commands.ts": commandsOf("console"),
 	...moduleRows("openai"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {

@@ -14,7 +14,6 @@ import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "../../src/kernel/system/clock.ts";
 import { type App, startApp } from "../../src/kernel/compose.ts";
 import { loadConfig } from "../../src/kernel/config/config.ts";
-import type { Site } from "../../src/kernel/http/server/server.ts";
 import { eventBus, type EventBus, type EventName, type Events } from "../../src/kernel/events.ts";
 import { ON_POSTGRES, leaveStore, openOn, storeIn } from "./service-store.ts";
 import { TLS_ENV } from "./transport.ts";
@@ -107,7 +106,7 @@ export async function startService(q: {
 	pauseMs?: number;
 	in?: Folder;
 	drainSeconds?: number;
-	siteFolders?: Partial<Record<Site, string>>;
+	siteFolders?: Record<string, string>;
 	/** Default: all. */
 	modules?: readonly ServiceModule[];
 	env?: Record<string, string>;

@@ -1,5 +1,5 @@
 /** The shapes of the service's API that the console reads. Moments are ISO 8601, times ms. */
-export type { Principal } from "../../../src/kernel/api/console.ts";
+export type { Principal } from "../../../src/modules/console/routes.ts";
 export type { Endpoint } from "../../../src/kernel/api/endpoints.ts";
 export type { JobDetail, JobList, JobSummary } from "../../../src/kernel/api/job-records.ts";
 export type { JobCounts, WorkerCounts } from "../../../src/kernel/api/jobs.ts";
@@ -7,7 +7,7 @@ export type { Gpu, GpuSpan } from "../../../src/kernel/api/gpus.ts";
 export type { Release } from "../../../src/modules/releases/routes.ts";
 export type { Host } from "../../../src/modules/docker/routes.ts";
 export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";
-export type { ConsoleSession } from "../../../src/kernel/api/sessions.ts";
+export type { ConsoleSession } from "../../../src/modules/console/routes.ts";
 export type { EndpointTotals, Metrics, Overview, Series, Totals } from "../../../src/modules/metrics/routes.ts";
 export type { Server } from "../../../src/kernel/api/service.ts";
 export type { AuditEntry } from "../../../src/modules/audit/routes.ts";

@@ -5,7 +5,6 @@ import { apply, diff } from "./apply/apply.ts";
 import { exportCommand } from "./apply/export.ts";
 import type { Command } from "../framework/command.ts";
 import { completionCommand } from "../framework/completion.ts";
-import { consoleCommand, openCommand } from "./console.ts";
 import { context } from "./context.ts";
 import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
@@ -18,7 +17,6 @@ import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
-import { sessions } from "./sessions.ts";
 import { workerEnv } from "./worker-env.ts";
 import { logsCommand, workers } from "./jobs/workers.ts";
 
@@ -26,7 +24,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
 	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
-	Access: [openCommand, consoleCommand, keys, sessions, secrets, context],
+	Access: [keys, secrets, context],
 	Data: [migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

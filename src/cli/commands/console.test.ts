@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import type { ActionInput } from "../framework/command.ts";
-import { consoleCommand, openCommand } from "./console.ts";
+import { consoleCommand, openCommand } from "../../modules/console/commands.ts";
 
 afterEach(() => {
 	vi.restoreAllMocks();

@@ -72,8 +72,8 @@ export async function startDev(options: DevOptions) {
 		url,
 		consoleLink,
 		async newConsoleLink(): Promise<string | undefined> {
-			const link = await engine.access.consoleLinks.makeOwn();
-			return link && url + link.path;
+			const link = await app.modules.signInLink();
+			return link && url + link;
 		},
 		worker,
 		async cancel(): Promise<string> {

@@ -1,6 +1,6 @@
-/** Servers, health and API documentation (D40). */
+/** Servers and health (D40). */
 import { flag, text, ENDPOINT_FILTER } from "./definition/params.ts";
-import { FILE, PAGE, REDIRECT, route } from "./definition/route.ts";
+import { route } from "./definition/route.ts";
 import { FLAG, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 import { LEVEL, SEARCH, SINCE, TAIL, UNTIL } from "./workers.ts";
 
@@ -52,32 +52,5 @@ export const READYZ = route("readyz", "GET /readyz", "anyone", {
 	answer: { description: "Ready.", schema: object({ ready: FLAG }) },
 	errors: ["not_ready"],
 });
-
-export const DOCUMENTATION_ROUTES = [
-	route("openapi", "GET /openapi.json", "anyone", {
-		summary: "The API as an OpenAPI 3.1 document.",
-		answer: {
-			description: "This document.",
-			schema: object({
-				openapi: { const: "3.1.1" },
-				servers: { type: "array" },
-				info: { type: "object" },
-				tags: { type: "array" },
-				paths: { type: "object" },
-				components: { type: "object" },
-			}),
-		},
-		errors: ["documents_busy"],
-	}),
-	route("apiReference", "GET /docs/api/", "anyone", { summary: "The same as an HTML page.", ...PAGE }),
-	route("apiFolder", "GET /docs/api", "anyone", { summary: "Redirects to the API reference.", ...REDIRECT }),
-	route("apiFile", "GET /docs/api/*", "anyone", {
-		summary: "The style and script of the API reference.",
-		...FILE,
-	}),
-	route("docsFile", "GET /docs/*", "anyone", { summary: "A page or file of the documentation.", ...FILE }),
-	route("docs", "GET /docs/", "anyone", { summary: "The documentation.", ...PAGE }),
-	route("docsFolder", "GET /docs", "anyone", { summary: "Redirects to the documentation.", ...REDIRECT }),
-] as const;
 
 export const SERVICE_ROUTES = [LIST_SERVERS, SERVICE_LOG, HEALTHZ, READYZ] as const;

@@ -22,12 +22,6 @@ export const ERRORS = {
 		status: 401,
 		sentence: "{why} Start the worker with the variables that 'sluice worker-env {endpoint}' prints.",
 	},
-	console_link_over: {
-		status: 401,
-		sentence:
-			"This sign-in link has expired or was already used. Run 'sluice console' for a new one, or " +
-			"sign in with an API key at /console/.",
-	},
 	endpoint_not_found: {
 		status: 404,
 		sentence: "There is no endpoint '{endpoint}'.{meant} GET /v1/endpoints lists those that exist.",
@@ -38,10 +32,6 @@ export const ERRORS = {
 	},
 	key_not_found: { status: 404, sentence: "There is no key '{key}'. GET /v1/keys lists those that exist." },
 	resource_not_found: { status: 404, sentence: "There is no {kind} '{id}'. {list} lists those that exist." },
-	session_not_found: {
-		status: 404,
-		sentence: "There is no session '{session}', or it has ended. GET /v1/sessions lists all.",
-	},
 	worker_not_found: {
 		status: 404,
 		sentence:

@@ -190,6 +190,8 @@ export function createEngine(o: EngineOptions) {
 			releases,
 			metrics,
 			instance: o.serviceId ?? run,
+			access,
+			storeId: o.storeId,
 			encryption: access.encryption,
 			hosts: workers.hosts,
 			hostname: o.hostname ?? "",

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { ROUTES } from "../../../src/modules/tables.ts";
 import type { Param } from "../../../src/kernel/api/definition/params.ts";
-import { placeOf, sourceOf } from "../../../src/kernel/http/console/origin.ts";
-import { clientOf } from "../../../src/kernel/http/console/user-agent.ts";
+import { placeOf, sourceOf } from "../../../src/modules/console/origin.ts";
+import { clientOf } from "../../../src/modules/console/user-agent.ts";
 import { matcher } from "../../../src/kernel/http/server/match.ts";
 import { cursorOf, numberOf } from "../../../src/kernel/store/cursor.ts";
 import { natural, oddText } from "../generate.ts";
@@ -157,7 +157,7 @@ const asRequest = (headers: Record<string, string | null>): Parameters<typeof so
 
 export const ORIGIN = target({
 	name: "origins",
-	sources: ["kernel/http/console/origin.ts"],
+	sources: ["modules/console/origin.ts"],
 	cases: fc.record({
 		origin: fc.option(header),
 		host: fc.option(header),
@@ -181,7 +181,7 @@ export const ORIGIN = target({
 
 export const USER_AGENT = target({
 	name: "user-agents",
-	sources: ["kernel/http/console/user-agent.ts"],
+	sources: ["modules/console/user-agent.ts"],
 	turn: 1000,
 	cases: fc.array(
 		fc.oneof(fc.constantFrom("Mozilla/5.0", "Chrome/", "140.0", "Version/26", " Safari/", "(X11; Linux"), oddText),

@@ -1,6 +1,6 @@
 /** Links that sign in to the console once (D31). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { LINK_MS } from "../../../src/kernel/engine/access/console-links.ts";
+import { LINK_MS } from "../../../src/modules/console/links.ts";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { browser, cookieOf } from "./browser.ts";

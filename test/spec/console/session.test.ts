@@ -1,7 +1,7 @@
 /** Signing in to the console, behind a proxy too, and the end of a session (D31). */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SESSION_MAX_MS, SESSION_MS } from "../../../src/kernel/engine/access/sessions.ts";
+import { SESSION_MAX_MS, SESSION_MS } from "../../../src/modules/console/sessions.ts";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, folder, KEY, startService, type TestService } from "../../support/service.ts";
 import { ON_TLS } from "../../support/transport.ts";

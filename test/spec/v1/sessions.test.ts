@@ -1,6 +1,6 @@
 /** `/v1/sessions`: sessions of the console, listed and ended by administrators (D31, D39). */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { SESSION_MS } from "../../../src/kernel/engine/access/sessions.ts";
+import { SESSION_MS } from "../../../src/modules/console/sessions.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
 import { KEY, startService, type TestService } from "../../support/service.ts";

@@ -73,7 +73,7 @@ export interface RouteDefinition {
 	readonly status?: 201 | 204 | 303;
 	/** Absent: any body is ignored. */
 	readonly body?: Body;
-	/** Errors not implied by other members (`http/docs/refusals.ts`). */
+	/** Errors not implied by other members (`scripts/api-page/refusals.ts`). */
 	readonly errors?: readonly (ErrorCode | ModuleError)[];
 	/** Bytes (spec 8, D3). */
 	readonly maxBody: number;

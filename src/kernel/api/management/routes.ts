@@ -1,5 +1,4 @@
 /** RunPod's management API v2 (D49), in the order of the documentation. */
-import { FILE, route } from "../definition/route.ts";
 import { CATALOG_ROUTES } from "./catalog.ts";
 import { MANAGED_ENDPOINT_ROUTES } from "./endpoints.ts";
 import { LOGIN_ROUTES } from "./registries.ts";
@@ -10,12 +9,6 @@ import { LIST_BUILDS, LIST_PODS, UNSUPPORTED_ROUTES } from "./unsupported.ts";
 import { VOLUME_ROUTES } from "./volumes.ts";
 import { STREAM_WORKER_LOGS } from "./worker-logs.ts";
 import { LIST_MANAGED_WORKERS } from "./workers.ts";
-
-const MANAGEMENT_OPENAPI = route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
-	...FILE,
-	summary: "The same document as /openapi.json.",
-	errorForm: "problem",
-});
 
 export const MANAGEMENT_ROUTES = [
 	STREAM_WORKER_LOGS,
@@ -29,6 +22,5 @@ export const MANAGEMENT_ROUTES = [
 	...SECRET_ROUTES,
 	...CATALOG_ROUTES,
 	LIST_PODS,
-	MANAGEMENT_OPENAPI,
 	...UNSUPPORTED_ROUTES,
 ] as const;

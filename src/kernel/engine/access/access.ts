@@ -1,9 +1,7 @@
 import type { EngineContext } from "../context.ts";
-import { consoleLinks } from "./console-links.ts";
 import { encryption, type KeyRing } from "../../secrets/encryption.ts";
 import { failures } from "./failures.ts";
 import { apiKeys } from "./keys.ts";
-import { sessions } from "./sessions.ts";
 import { workerTokens } from "./worker-tokens.ts";
 
 export type Access = ReturnType<typeof createAccess>;
@@ -14,24 +12,21 @@ export function createAccess(
 	const failed = failures(context);
 	const d = { ...context, strained: failed.strained, encryption: encryption(context.keyRing, context.random) };
 	const keys = apiKeys(d);
-	const consoleSessions = sessions({ ...d, keys });
 	const tokens = workerTokens(d);
+	const caches = [keys.forgetCached, tokens.forgetCached];
 	/** Another server may have changed keys, sessions or tokens. */
 	function forgetCached(): void {
-		keys.forgetCached();
-		consoleSessions.forgetCached();
-		tokens.forgetCached();
+		for (const forget of caches) forget();
 	}
 	d.events.on("endpoint.deleted", ({ endpoint }) => tokens.forgetCached(endpoint));
 	d.events.on(["store.back", "hints.lost"], forgetCached);
 	return {
 		keys,
-		/** Console sign-ins (D31). */
-		sessions: consoleSessions,
-		consoleLinks: consoleLinks({ ...d, keys }),
 		tokens,
 		failures: failed,
 		encryption: d.encryption,
 		forgetCached,
+		/** Calls it when another server may have changed what authenticates. */
+		onChange: (forget: () => void): void => void caches.push(forget),
 	};
 }

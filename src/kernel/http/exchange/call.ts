@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { RouteDefinition } from "../../api/definition/route.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { Principal } from "../../engine/access/keys.ts";
+import type { KeyHolder, Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
 import type { Worker } from "../../engine/workers/worker-registry.ts";
-import type { Bundle, Site } from "../docs/bundle.ts";
 import type { RequestTrace } from "../../core/trace-hooks.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
@@ -26,7 +25,16 @@ export interface Service {
 	publicUrl: URL | undefined;
 	/** Address of a trace elsewhere, with `{traceId}`. */
 	traceUrl: string | undefined;
-	sites: Readonly<Record<Site, Bundle>>;
+	/** Asked for requests with a cookie and without a key. */
+	authenticator: () => Promise<Authenticator | undefined>;
+}
+
+/** Another credential than a key (D31). */
+export interface Authenticator {
+	/** Undefined without one. Throws 401 for one that is not valid. `changes`: whether the request has side effects. */
+	identify(call: Call, changes: boolean): Promise<Principal | undefined>;
+	/** The caller as it is now. Undefined once it has ended. Not a use. */
+	holder(call: Call): Promise<KeyHolder | undefined>;
 }
 
 export interface Identity {

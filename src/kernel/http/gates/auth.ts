@@ -5,7 +5,6 @@ import { ApiError } from "../../core/errors.ts";
 import { type KeyHolder, may, type Principal } from "../../engine/access/keys.ts";
 import type { Scope } from "../../core/access/key-request.ts";
 import { type Call, paramOf } from "../exchange/call.ts";
-import { fromCookie, pageTokenIn, tokenIn } from "../console/session-cookie.ts";
 import type { Route } from "../server/route.ts";
 
 /** Delay of refused polls, because SDK workers retry at once, ms (D26). */
@@ -30,7 +29,9 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 	const { req, engine, service, identity } = call;
 	const key = presented(call);
 	const principal =
-		key === undefined ? await fromCookie(call, changes) : await engine.access.keys.identify(key, req.socket);
+		key === undefined
+			? await byCookie(call, changes?.(call) ?? false)
+			: await engine.access.keys.identify(key, req.socket);
 	if (!principal)
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
@@ -39,6 +40,11 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 	permit(principal, access as Scope, paramOf(call, "endpoint") || undefined, code);
 	identity.principal = principal;
 	service.connections.identified(call.connection);
+}
+
+async function byCookie(call: Call, changes: boolean): Promise<Principal | undefined> {
+	if (call.req.headers.cookie === undefined) return undefined;
+	return await (await call.service.authenticator())?.identify(call, changes);
 }
 
 /** Counts a wrong credential and returns its error (D41). */
@@ -63,10 +69,9 @@ export function permit(
 
 /** The caller's key as it is now. Undefined once the key or session has ended. Not a use. */
 export async function holderNow(call: Call): Promise<KeyHolder | undefined> {
-	const { keys, sessions } = call.engine.access;
 	return call.identity.session === undefined
-		? await keys.signIn(presented(call) ?? "")
-		: await sessions.resume(tokenIn(call) ?? "", pageTokenIn(call));
+		? await call.engine.access.keys.signIn(presented(call) ?? "")
+		: await (await call.service.authenticator())?.holder(call);
 }
 
 /** Throws on routes without a scope. */

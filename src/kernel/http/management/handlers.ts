@@ -1,5 +1,4 @@
 import type { MANAGEMENT_ROUTES } from "../../api/management/routes.ts";
-import { openapi } from "../docs/docs-api.ts";
 import { listBuilds, listPods, unsupported } from "./unsupported-api.ts";
 import { streamLogs } from "./worker-logs-api.ts";
 import * as catalog from "./catalog-api.ts";
@@ -46,6 +45,5 @@ export const MANAGEMENT_HANDLERS: HandlersOf<typeof MANAGEMENT_ROUTES> = {
 	listDataCenters: catalog.listCenters,
 	getDataCenter: catalog.getCenter,
 	listPods,
-	managementOpenapi: openapi,
 	unsupported,
 };

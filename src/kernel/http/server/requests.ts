@@ -10,7 +10,6 @@ import type { Engine } from "../../engine/engine.ts";
 import type { EventBus } from "../../events.ts";
 import { REFUSED_POLL_MS, REFUSED_GUESS_MS, authenticate, delayRefusal } from "../gates/auth.ts";
 import { BodyTooLarge } from "../exchange/body.ts";
-import { bundle, type Site } from "../docs/bundle.ts";
 import { type Call, paramOf, type Service } from "../exchange/call.ts";
 import { type AccessLog, accessLog } from "./access-log.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
@@ -49,7 +48,7 @@ export interface RequestOptions {
 	/** Public address if different. The console may be loaded from there (D31). */
 	publicUrl?: string | undefined;
 	traceUrl?: Service["traceUrl"];
-	siteFolders: Readonly<Record<Site, string>>;
+	authenticator: Service["authenticator"];
 }
 
 export class Requests {
@@ -64,7 +63,7 @@ export class Requests {
 	#draining = false;
 
 	constructor(o: RequestOptions) {
-		const { engine, clock, publicUrl, siteFolders } = o;
+		const { engine, clock, publicUrl } = o;
 		this.#o = o;
 		const routes = routesOf(o.routes, o.answered);
 		this.#find = finderOf(routes);
@@ -80,11 +79,7 @@ export class Requests {
 			traffic: traffic(),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			traceUrl: o.traceUrl,
-			sites: {
-				console: bundle(siteFolders.console),
-				docs: bundle(siteFolders.docs),
-				reference: bundle(siteFolders.reference),
-			},
+			authenticator: o.authenticator,
 		};
 	}
 

@@ -1,5 +1,4 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
-import { CONSOLE_ROUTES } from "../../api/console.ts";
 import type { ErrorForm, RouteDefinition } from "../../api/definition/route.ts";
 import { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import { GPU_ROUTES } from "../../api/gpus.ts";
@@ -7,15 +6,13 @@ import { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
 import { MANAGEMENT_ROUTES } from "../../api/management/routes.ts";
-import { DOCUMENTATION_ROUTES, SERVICE_ROUTES } from "../../api/service.ts";
-import { SESSION_ROUTES } from "../../api/sessions.ts";
+import { SERVICE_ROUTES } from "../../api/service.ts";
 import { WORKER_ROUTES } from "../../api/worker-protocol.ts";
 import { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { shortens } from "../client/client-api.ts";
 import { CLIENT_HANDLERS } from "../client/handlers.ts";
 import { delivers } from "../client/stream-api.ts";
-import { CONSOLE_HANDLERS } from "../console/handlers.ts";
 import { admit } from "../gates/admit.ts";
 import { authenticate, authenticateWorker, recordWorker } from "../gates/auth.ts";
 import { boundManagement } from "../gates/management.ts";
@@ -25,7 +22,7 @@ import { WORKER_HANDLERS } from "../worker/handlers.ts";
 import { type Match, matcher } from "./match.ts";
 import { answeredByScaler } from "./other-servers.ts";
 import { type AnsweredOf, bind, type BoundRoute, type Gate, type Route } from "./route.ts";
-import { DOCUMENTATION_HANDLERS, SERVICE_HANDLERS } from "./service-handlers.ts";
+import { SERVICE_HANDLERS } from "./service-handlers.ts";
 
 const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, { status: shortens, stream: delivers });
 
@@ -37,12 +34,9 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(WORKER_ADMIN_ROUTES, v1.WORKER_ADMIN_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
-	...bind(SESSION_ROUTES, v1.SESSION_HANDLERS),
 	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
 	...bind(MANAGEMENT_ROUTES, MANAGEMENT_HANDLERS),
-	...bind(CONSOLE_ROUTES, CONSOLE_HANDLERS),
 	...bind(SERVICE_ROUTES, SERVICE_HANDLERS),
-	...bind(DOCUMENTATION_ROUTES, DOCUMENTATION_HANDLERS),
 ];
 
 function gatesOf({ access, path, errorForm }: RouteDefinition): readonly Gate[] {

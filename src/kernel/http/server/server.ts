@@ -7,8 +7,6 @@ import { type RequestOptions, Requests } from "./requests.ts";
 import { Response } from "../exchange/response.ts";
 import { plainSocketOf, serverFor } from "./tls.ts";
 
-export type { Site } from "../docs/bundle.ts";
-
 /** Longer than workers reuse idle connections, so no result is sent into a closing one (protocol B.6), ms. */
 const KEEP_ALIVE_MS = 75_000;
 

@@ -2,14 +2,12 @@ import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
 import type { GPU_ROUTES } from "../../api/gpus.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
-import type { SESSION_ROUTES } from "../../api/sessions.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as endpoints from "./endpoints-api.ts";
 import * as gpus from "./gpus-api.ts";
 import * as jobs from "./jobs-api.ts";
 import * as keys from "./keys-api.ts";
 import * as logs from "./logs-api.ts";
-import * as sessions from "./sessions-api.ts";
 import * as workers from "./workers-api.ts";
 import type { HandlersOf } from "../server/route.ts";
 
@@ -47,12 +45,6 @@ export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {
 	createKey: keys.create,
 	rotateKey: keys.rotate,
 	revokeKey: keys.revoke,
-};
-
-export const SESSION_HANDLERS: HandlersOf<typeof SESSION_ROUTES> = {
-	listSessions: sessions.list,
-	endSession: sessions.end,
-	endSessions: sessions.endAll,
 };
 
 export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {

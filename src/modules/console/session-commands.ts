@@ -1,11 +1,11 @@
 /** `sluice sessions`: sessions of the console (D31, D36). */
-import type { ConsoleSession } from "../../kernel/api/sessions.ts";
-import type { Action, CommandGroup } from "../framework/command.ts";
-import { JSON_FLAG, printAnswer } from "../framework/common-flags.ts";
-import { CliError } from "../client/errors.ts";
-import { listAction } from "../framework/service-action.ts";
-import { path, queryOf } from "../client/service-client.ts";
-import { counted, shortTime } from "../framework/table.ts";
+import type { ConsoleSession } from "./routes.ts";
+import type { Action, CommandGroup } from "../../cli/framework/command.ts";
+import { JSON_FLAG, printAnswer } from "../../cli/framework/common-flags.ts";
+import { CliError } from "../../cli/client/errors.ts";
+import { listAction } from "../../cli/framework/service-action.ts";
+import { path, queryOf } from "../../cli/client/service-client.ts";
+import { counted, shortTime } from "../../cli/framework/table.ts";
 
 const list = listAction<ConsoleSession>({
 	name: "list",

@@ -2,15 +2,16 @@
  * Sessions of the console (D31): a cookie that is valid only with the token in the page's storage, because cookies
  * reach all ports of a host. The store holds the SHA-256 of both; permissions are read from the key at each use.
  */
-import { ApiError } from "../../core/errors.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { SessionRow } from "../../store/contract/sessions.ts";
-import { hex, uuidv7 } from "../../lib/ids.ts";
-import type { EngineContext } from "../context.ts";
-import { CredentialCache, digest, equal } from "./credential-cache.ts";
-import type { Failures } from "./failures.ts";
-import type { Peer } from "../../core/access/network.ts";
-import type { ApiKeys, KeyHolder } from "./keys.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import type { SessionRow } from "../../kernel/store/contract/sessions.ts";
+import { hex, uuidv7 } from "../../kernel/lib/ids.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import { CredentialCache, digest, equal } from "../../kernel/engine/access/credential-cache.ts";
+import type { Failures } from "../../kernel/engine/access/failures.ts";
+import type { Peer } from "../../kernel/core/access/network.ts";
+import type { ApiKeys, KeyHolder } from "../../kernel/engine/access/keys.ts";
+import { ERRORS } from "./errors.ts";
 
 /** Lifetime after the last use. */
 export const SESSION_MS = 12 * 3_600_000;
@@ -40,9 +41,9 @@ export interface BegunSession {
 	until: EpochMs;
 }
 
-export type Sessions = ReturnType<typeof sessions>;
+export type Sessions = ReturnType<typeof createSessions>;
 
-export function sessions({
+export function createSessions({
 	store: { sessions: store },
 	now,
 	random,
@@ -121,7 +122,7 @@ export function sessions({
 		},
 		/** Ends it on all servers. Throws `session_not_found`. */
 		async end(id: string): Promise<void> {
-			if (!(await store.remove({ id }))) throw new ApiError("session_not_found", { session: id.slice(0, 80) });
+			if (!(await store.remove({ id }))) throw new ApiError(ERRORS.session_not_found, { session: id.slice(0, 80) });
 			cache.forget();
 		},
 		async endAll(q: Parameters<typeof store.removeAll>[0]): Promise<number> {

@@ -1,11 +1,18 @@
 /** Sessions of the console: how long they last, what ends them, what is read of the store (D31). */
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import { backgroundTasks } from "../../system/loop.ts";
-import type { SessionRow, SessionStore } from "../../store/contract/sessions.ts";
-import type { KeyHolder } from "./keys.ts";
-import { type BegunSession, MAX_SESSIONS, SESSION_MAX_MS, SESSION_MS, sessions, type Sessions } from "./sessions.ts";
+import { given } from "../../../test/support/given.ts";
+import { backgroundTasks } from "../../kernel/system/loop.ts";
+import type { SessionRow, SessionStore } from "../../kernel/store/contract/sessions.ts";
+import type { KeyHolder } from "../../kernel/engine/access/keys.ts";
+import {
+	type BegunSession,
+	MAX_SESSIONS,
+	SESSION_MAX_MS,
+	SESSION_MS,
+	createSessions,
+	type Sessions,
+} from "./sessions.ts";
 
 const PEER = { remoteAddress: "192.0.2.1" };
 const MINUTE = 60_000;
@@ -52,7 +59,7 @@ function server({
 					hash: String(keys[id]),
 					until,
 				};
-	const made = sessions(
+	const made = createSessions(
 		given({
 			store: { sessions: store },
 			keys: { holder },

@@ -1,7 +1,7 @@
-import { ApiError } from "../../core/errors.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
 import type { BundleFile } from "./bundle.ts";
-import { sendCacheable } from "../exchange/cached-answer.ts";
-import type { Call } from "../exchange/call.ts";
+import { sendCacheable } from "../../kernel/http/exchange/cached-answer.ts";
+import type { Call } from "../../kernel/http/exchange/call.ts";
 
 export const INDEX = "index.html";
 

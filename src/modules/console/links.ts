@@ -1,10 +1,10 @@
 /** Links that sign in to the console once (D31), in the memory of the server that created them. */
-import type { Peer } from "../../core/access/network.ts";
-import type { EpochMs, WallMs } from "../../lib/time.ts";
-import { hex } from "../../lib/ids.ts";
-import type { EngineContext } from "../context.ts";
-import type { ApiKeys, KeyHolder } from "./keys.ts";
-import { digest, equal } from "./credential-cache.ts";
+import type { Peer } from "../../kernel/core/access/network.ts";
+import type { EpochMs, WallMs } from "../../kernel/lib/time.ts";
+import { hex } from "../../kernel/lib/ids.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { ApiKeys, KeyHolder } from "../../kernel/engine/access/keys.ts";
+import { digest, equal } from "../../kernel/engine/access/credential-cache.ts";
 
 export const LINK_MS = 600_000;
 
@@ -12,7 +12,9 @@ const TOKEN_BYTES = 24;
 
 const MAX_LINKS = 100;
 
-export function consoleLinks({ keys, now, random }: EngineContext & { keys: ApiKeys }) {
+export type Links = ReturnType<typeof createLinks>;
+
+export function createLinks({ keys, now, random }: EngineContext & { keys: ApiKeys }) {
 	/** Keys are the SHA-256 of the tokens. */
 	const links = new Map<string, { holder: KeyHolder; until: EpochMs }>();
 

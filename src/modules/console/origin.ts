@@ -1,7 +1,7 @@
 /** Origin of a browser's request (D31). Reads the browser's headers, never those of a proxy. */
 import type { IncomingMessage } from "node:http";
-import type { Call } from "../exchange/call.ts";
-import { isEncrypted } from "../server/tls.ts";
+import type { Call } from "../../kernel/http/exchange/call.ts";
+import { isEncrypted } from "../../kernel/http/server/tls.ts";
 
 const HOST = /^[a-zA-Z0-9.:[\]_-]{1,255}$/;
 

@@ -3,8 +3,6 @@ import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 
-export type Site = "console" | "docs" | "reference";
-
 export interface BundleFile {
 	type: string;
 	/** ETag of the uncompressed content, unquoted. */

@@ -1,10 +1,10 @@
 /** `sluice console` and `sluice open`: the web console (D31, D36). */
-import { openBrowser } from "../client/browser.ts";
-import { path } from "../client/service-client.ts";
+import { openBrowser } from "../../cli/client/browser.ts";
+import { path } from "../../cli/client/service-client.ts";
 import { printable } from "../../kernel/lib/terminal-text.ts";
-import type { Action } from "../framework/command.ts";
-import { serviceAction } from "../framework/service-action.ts";
-import { findJob } from "./jobs/short-id.ts";
+import type { Action } from "../../cli/framework/command.ts";
+import { serviceAction } from "../../cli/framework/service-action.ts";
+import { findJob } from "../../cli/commands/jobs/short-id.ts";
 
 export const consoleCommand = serviceAction<{ path: string }>({
 	name: "console",
