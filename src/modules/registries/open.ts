@@ -5,7 +5,7 @@ import { createLogins } from "./logins.ts";
 import type { RegistrySettings } from "./settings.ts";
 
 export async function openRegistries(kernel: Kernel, settings: RegistrySettings | undefined): Promise<OpenModule> {
-	const logins = createLogins(kernel);
+	const logins = createLogins({ ...kernel, now: () => kernel.calendar.now() as number });
 	if (settings) await logins.load(settings);
 	return { handlers: registryHandlers(logins), registryLogin: logins.loginFor };
 }

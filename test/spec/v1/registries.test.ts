@@ -1,6 +1,6 @@
 /** `/v1/registries`: logins to registries of container images (D45, D39). */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { manualClock } from "../../support/manual-clock.ts";
+import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { writtenIn } from "../../support/service-store.ts";
 import { call, KEY, startService, type TestService } from "../../support/service.ts";
 import { endWith, expectError } from "../hand-worker.ts";
@@ -78,4 +78,13 @@ it("D30, D45: only for administrators", async () => {
 	const body = { username: "a", password: "b" };
 	expectError(await put("ghcr.io", body, key), 401, "unauthorized");
 	expectError(await operator(service, key).get("/registries"), 401, "unauthorized");
+});
+
+it("D16, D45: a login is dated by the time of day, also after a step of the clock", async () => {
+	let noticed = false;
+	void service.next("clock.stepped").then(() => (noticed = true));
+	clock.set(3_600_000);
+	await advanceUntil(clock, () => noticed, 100);
+	const { json } = await put("ghcr.io", { username: "a", password: "b" });
+	expect(Date.parse(json.updatedAt)).toBe(clock.wall());
 });
