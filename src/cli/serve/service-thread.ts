@@ -10,6 +10,7 @@ import { startApp } from "../../kernel/compose.ts";
 import type { Config } from "../../kernel/config/config.ts";
 import { eventBus } from "../../kernel/events.ts";
 import { log } from "../../kernel/log.ts";
+import { eventsOf } from "../../kernel/module-host.ts";
 import { lineWriter } from "../../kernel/system/line-writer.ts";
 
 /** One at the start. `failed` also when the thread must end. */
@@ -54,6 +55,7 @@ log({
 	clock: systemClock,
 	write: lineWriter(process.stderr, (lines) => events.emit("log.dropped", { lines })),
 	level: config.logLevel,
+	more: eventsOf(MODULES),
 	format: config.logFormat === "auto" ? (isatty(2) ? "text" : "json") : config.logFormat,
 });
 let readOnly: string | undefined;
