@@ -19,7 +19,7 @@ function recorded(name: string, traces?: TraceHooks) {
 			},
 		},
 		async open(_, settings) {
-			calls.push(`open ${settings}`);
+			calls.push(`open ${String(settings)}`);
 			return { ...(traces && { hooks: { traces } }), close: async () => void calls.push("close") };
 		},
 	};

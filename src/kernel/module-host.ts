@@ -59,7 +59,9 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		},
 		async close(): Promise<void> {
 			const all = await Promise.allSettled(opened.values());
-			await Promise.all(all.map((each) => (each.status === "fulfilled" ? each.value.close?.() : undefined)));
+			await Promise.all(
+				all.map(async (each) => (each.status === "fulfilled" ? await each.value.close?.() : undefined)),
+			);
 		},
 		async authenticator(): Promise<Authenticator | undefined> {
 			return (await authenticates())?.authenticator;
