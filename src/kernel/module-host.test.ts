@@ -71,3 +71,26 @@ it("D34: services of a module that a call opens start then, and stop with the ot
 	for (const each of services) await each.stop();
 	expect(calls).toEqual(["start", "stop"]);
 });
+
+it("starts the services of a module once, also if a pull asks for it first, and closes without a start", async () => {
+	const started: string[] = [];
+	const service = { start: () => void started.push("start"), stop: async () => {} };
+	const module: Module = {
+		name: "logins",
+		hasRegistryLogins: true,
+		open: async () => ({ services: [service], registryLogin: async () => ({ username: "u", password: "p" }) }),
+	};
+	const host = moduleHost([module], {});
+	await host.openAtStart(given({ hooks: {} }));
+	for (let n = 0; n < 2; n += 1) expect(await host.registryLogin("a.example")).toMatchObject({ username: "u" });
+	expect(started).toEqual(["start"]);
+	const configured = moduleHost([module], { logins: {} });
+	const login = configured.registryLogin("a.example");
+	const { services } = await configured.openAtStart(given({ hooks: {} }));
+	for (const each of services) each.start();
+	await login;
+	expect(started).toEqual(["start", "start"]);
+	const unstarted = moduleHost([module], {});
+	const [asked] = await Promise.allSettled([unstarted.registryLogin("a.example"), unstarted.close()]);
+	expect(asked).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("before it had") } });
+});

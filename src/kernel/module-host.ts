@@ -1,4 +1,4 @@
-/** Opens modules: at the start those that have settings or ask for it, others at the first call of their routes. */
+/** Opens modules: at the start those that have settings or ask for it, others when something first asks for them. */
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
@@ -12,24 +12,27 @@ export type ModuleHost = ReturnType<typeof moduleHost>;
 /** `settings`: by name of the module. */
 export function moduleHost(modules: readonly Module[], settings: Readonly<Record<string, unknown>>) {
 	const kernel = Promise.withResolvers<Kernel>();
+	// A start that fails before has no kernel; nothing may wait for it.
+	kernel.promise.catch(() => {});
 	const opened = new Map<string, Promise<OpenModule>>();
+	const opensAtStart = ({ name, opens }: Module): boolean => opens === "start" || settings[name] !== undefined;
 
 	function open(module: Module): Promise<OpenModule> {
 		const { name } = module;
 		const before = opened.get(name);
 		if (before) return before;
-		const now = kernel.promise.then((its) => module.open(its, settings[name]));
-		opened.set(name, now);
+		const opening = kernel.promise.then((lent) => module.open(lent, settings[name]));
+		opened.set(name, opening);
 		// The next call tries again, such as when a file could not be read.
-		now.catch(() => opened.delete(name));
-		return now;
+		opening.catch(() => opened.delete(name));
+		return opening;
 	}
 
 	/** Services of modules that a call opened, which started then. */
 	const late: Service[] = [];
 
 	async function openByCall(module: Module): Promise<OpenModule> {
-		const isFirst = !opened.has(module.name);
+		const isFirst = !opened.has(module.name) && !opensAtStart(module);
 		const its = await open(module);
 		if (isFirst)
 			for (const service of its.services ?? []) {
@@ -39,7 +42,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		return its;
 	}
 
-	async function authenticates(): Promise<OpenModule | undefined> {
+	async function authenticatingModule(): Promise<OpenModule | undefined> {
 		const module = modules.find((each) => each.authenticates);
 		return module && (await openByCall(module));
 	}
@@ -49,8 +52,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		/** What runs from the start. Services are not started. */
 		async openAtStart(its: Kernel): Promise<{ services: Service[]; answered: AnsweredOf[] }> {
 			kernel.resolve(its);
-			const wanted = modules.filter(({ name, opens }) => opens === "start" || settings[name] !== undefined);
-			const all = await Promise.all(wanted.map(open));
+			const all = await Promise.all(modules.filter(opensAtStart).map(open));
 			for (const { hooks } of all) Object.assign(its.hooks, hooks);
 			return {
 				services: [...all.flatMap(({ services = [] }) => services), { start() {}, stop: () => stopAll(late) }],
@@ -58,23 +60,24 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			};
 		},
 		async close(): Promise<void> {
+			kernel.reject(new Error("The service ended before it had started."));
 			const all = await Promise.allSettled(opened.values());
 			await Promise.all(
 				all.map(async (each) => (each.status === "fulfilled" ? await each.value.close?.() : undefined)),
 			);
 		},
 		async authenticator(): Promise<Authenticator | undefined> {
-			return (await authenticates())?.authenticator;
+			return (await authenticatingModule())?.authenticator;
 		},
 		/** A path. Undefined without a module that has sign-ins, or without any key. */
 		async signInLink(): Promise<string | undefined> {
-			return await (await authenticates())?.signInLink?.();
+			return await (await authenticatingModule())?.signInLink?.();
 		},
 		/** Undefined if no module has one. */
 		async registryLogin(registry: string): Promise<RegistryLogin | undefined> {
 			for (const module of modules) {
 				if (!module.hasRegistryLogins) continue;
-				const login = await (await open(module)).registryLogin?.(registry);
+				const login = await (await openByCall(module)).registryLogin?.(registry);
 				if (login) return login;
 			}
 			return undefined;

@@ -23,8 +23,8 @@ export interface Module<Settings = unknown> {
 	/** Its member of `sluice.yaml`. A start opens the module only if the file has it. */
 	readonly settings?: ModuleSettings<Settings>;
 	/**
-	 * In place of {@link settings}, where variables of the environment have them: `read` is called at the start if there
-	 * is one with the prefix. Undefined: the module is off.
+	 * In place of {@link settings}, where variables of the environment have them: `read` is called at the start if the
+	 * name of any variable begins with the prefix. Undefined: the module is off.
 	 */
 	readonly fromVariables?: { readonly prefix: string; read(env: Env): Promise<Settings | undefined> };
 	readonly routes?: readonly RouteDefinition[];
@@ -36,14 +36,17 @@ export interface Module<Settings = unknown> {
 	readonly authenticates?: true;
 	/** It is also opened when a launcher asks for the login to a registry of images. */
 	readonly hasRegistryLogins?: true;
-	/** Called once: at the start if there are settings or it says so, else at the first call of one of its routes. */
+	/**
+	 * Called at the start if there are settings or `opens` says so, else when something first asks for the module: a call
+	 * of one of its routes, a sign-in, a pull. Called again only after it has thrown.
+	 */
 	open(kernel: Kernel, settings: Settings | undefined): Promise<OpenModule>;
 }
 
 export interface OpenModule {
 	/** Keys are names of routes. */
 	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
-	/** Started in the order of the list of modules, those of a module that a call opens then; stopped in reverse. */
+	/** Started in the order of the list of modules, or when the module opens later; stopped in reverse. */
 	readonly services?: readonly Service[];
 	/** Sees answers of routes, the kernel's too. Only of modules that are opened at the start. */
 	readonly answered?: AnsweredOf;
@@ -59,7 +62,7 @@ export interface OpenModule {
 	registryLogin?(registry: string): Promise<RegistryLogin | undefined>;
 }
 
-/** All that a module may use of the kernel. */
+/** What the kernel lends to a module; its handlers also have the engine, in the call. */
 export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
 	workers: Pick<Engine["workers"], "registry" | "launcher">;
 	/** Limits which jobs this server hands to workers of an endpoint. */
