@@ -77,7 +77,7 @@ export class PayloadFiles {
 	readonly #flushFailed: (error: FlushFailed) => void;
 	readonly #fault: (error: StoreUnavailable) => void;
 	/** Files that could not be read, each with a text that shows when it can be. */
-	readonly #unreadable = new Map<number, FileBlock>();
+	readonly unreadableFiles = new Map<number, FileBlock>();
 	#triedAt = -Infinity;
 	#isWritable = true;
 	readonly #segments = new Map<number, Segment>();
@@ -131,10 +131,10 @@ export class PayloadFiles {
 		const { path } = this.#partsOf(segment);
 		const text = await this.#bytes(segment, { at, length }).catch((error: Error) => {
 			if (!(error instanceof CutOff)) throw this.#readFailure(block, error);
-			this.#unreadable.delete(segment);
+			this.unreadableFiles.delete(segment);
 			throw damaged(path, error.message);
 		});
-		this.#unreadable.delete(segment);
+		this.unreadableFiles.delete(segment);
 		if (checksum(text) === sum) return text;
 		throw damaged(path, `its bytes ${at} to ${at + length} are not those that were written`);
 	}
@@ -146,11 +146,11 @@ export class PayloadFiles {
 
 	/** Numbers of the files that could not be read. They are tried again at a pace, without waiting for the result. */
 	unreadable(now: number): number[] {
-		if (this.#unreadable.size > 0 && now - this.#triedAt >= RETRY_MS) {
+		if (this.unreadableFiles.size > 0 && now - this.#triedAt >= RETRY_MS) {
 			this.#triedAt = now;
 			void this.#readAgain();
 		}
-		return [...this.#unreadable.keys()];
+		return [...this.unreadableFiles.keys()];
 	}
 
 	/** Call after a commit. */
@@ -191,7 +191,7 @@ export class PayloadFiles {
 	}
 
 	async #readAgain(): Promise<void> {
-		for (const block of [...this.#unreadable.values()]) {
+		for (const block of [...this.unreadableFiles.values()]) {
 			if (this.#closed) return;
 			await this.read(block).catch(() => {});
 		}
@@ -201,8 +201,8 @@ export class PayloadFiles {
 		const { path, number } = this.#partsOf(block.segment);
 		const message = `${path} cannot be read: ${cause.message}. Put it back, or restore a backup.`;
 		const failure = new StoreUnavailable("unreadable", message, { cause });
-		if (!this.#unreadable.has(number)) this.#fault(failure);
-		this.#unreadable.set(number, block);
+		if (!this.unreadableFiles.has(number)) this.#fault(failure);
+		this.unreadableFiles.set(number, block);
 		return failure;
 	}
 
@@ -273,7 +273,7 @@ export class PayloadFiles {
 		setImmediate(() => {
 			if (this.#closed || this.#holders > 0 || !segment.isUnused) return;
 			// What cannot be removed now is removed at a start.
-			this.#unreadable.delete(segment.number);
+			this.unreadableFiles.delete(segment.number);
 			if (this.#segments.delete(segment.number)) void rm(segment.path, { force: true }).catch(() => {});
 		});
 	}

@@ -69,8 +69,8 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 	 * claims pass it over until the file can be read, so that it delays no other job.
 	 */
 	async function claim(q: ClaimQuery): Promise<Claim> {
-		const without = files.unreadable(q.now);
-		const found = await jobs.claim(without.length > 0 ? { ...q, without } : q);
+		const isWhole = files.unreadableFiles.size === 0;
+		const found = await jobs.claim(isWhole ? q : { ...q, without: files.unreadable(q.now) });
 		if (found.jobs.every(({ input }) => typeof input !== "object")) return found;
 		const read = await Promise.all(found.jobs.map(withInput));
 		const ready = read.filter((each): each is Claimed => !(each instanceof StoreUnavailable));
