@@ -12,7 +12,6 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 	":endpoint": "endpoint_not_found",
 	":job": "job_not_found",
 	":key": "key_not_found",
-	":session": "session_not_found",
 };
 
 type Method = RouteDefinition["methods"][number];

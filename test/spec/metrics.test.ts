@@ -1,4 +1,5 @@
 /** `/metrics` for Prometheus (D40). */
+import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -177,6 +178,10 @@ it("D40: requests in flight by operation, refusals by code, bytes of open and cl
 	const before = await valueOf(missing);
 	await call(service.url, "/v2/waits/status/none");
 	expect(await valueOf(missing)).toBe(before + 1);
+	const codes = [...(await scraped()).samples.keys()].flatMap(
+		(name) => /^sluice_http_refusals_total\{code="(\w+)"/.exec(name)?.[1] ?? [],
+	);
+	expect(codes.toSorted()).toEqual(Object.keys(ALL_ERRORS).toSorted());
 	expect(await valueOf('sluice_http_refusals_total{code="bad_json"}')).toBe(0);
 	const [received, sent] = ["sluice_http_received_bytes_total", "sluice_http_sent_bytes_total"];
 	const [hadReceived, hadSent] = [await valueOf(received), await valueOf(sent)];

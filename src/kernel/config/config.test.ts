@@ -44,9 +44,11 @@ describe("loadConfig", () => {
 			accessLog: "all",
 		});
 		for (const level of ["loud", "info,", "job=debug", "info,job=loud"])
-			expect(problems({ flags: { "log-level": level } })).toContainEqual(
+			expect(problems({ flags: { "log-level": level } })).toEqual([
 				expect.stringMatching(/^--log-level must be debug, .*\.$/),
-			);
+			]);
+		const other = { "/srv/sluice.yaml": "log: { level: 5 }" };
+		expect(problems({ files: other })).toEqual([expect.stringMatching(/log\.level must be debug, .*\.$/)]);
 		expect(problems({ flags: { "log-level": "info,jobs=debug" } })).toEqual([
 			expect.stringMatching(/^--log-level has no area 'jobs'; areas are alert, backup, certificate, .*worker\.$/),
 		]);

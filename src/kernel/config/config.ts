@@ -1,4 +1,5 @@
 /** The service configuration, from flags, environment and `sluice.yaml` (D34, D35). */
+import { check } from "../lib/schema.ts";
 import { dirname, resolve } from "node:path";
 import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
@@ -113,9 +114,11 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		problems,
 	);
 	const management = readManagement(file["management"], path, problems);
-	const noArea = unknownArea(values.logLevel, sources.modules);
-	const from = optionText(sources, OPTIONS.logLevel)?.source ?? `${path}: log.level`;
-	if (noArea !== undefined) problems.push(`${from} ${noArea}`);
+	if (check(OPTIONS.logLevel.schema, values.logLevel).length === 0) {
+		const noArea = unknownArea(values.logLevel, sources.modules);
+		const from = optionText(sources, OPTIONS.logLevel)?.source ?? `${path}: log.level`;
+		if (noArea !== undefined) problems.push(`${from} ${noArea}`);
+	}
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { publicUrl, advertiseUrl, corsOrigins } = values;

@@ -57,7 +57,7 @@ export function readModules(
 		if (!settings || !isObject(raw)) return [];
 		const before = problems.length;
 		const { schema } = settings;
-		const given = withDurations(schema, withVariables(withoutAbsent(raw), `${path}: ${name}`, variables));
+		const given = withDurations(schema, withVariables(withoutAbsent(raw, schema), `${path}: ${name}`, variables));
 		if (problems.length === before)
 			for (const { field, message } of check(schema, given, name)) problems.push(`${path}: ${field} ${message}`);
 		return problems.length === before ? [[name, settings.from(given, source)] as const] : [];
@@ -65,12 +65,13 @@ export function readModules(
 	return Object.fromEntries(read);
 }
 
-/** Leaves out members that are empty in the file: they have their defaults (D4). */
-function withoutAbsent(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(withoutAbsent);
+/** Leaves out empty members that have a default (D4), so none whose name the user chose. */
+function withoutAbsent(value: unknown, schema?: Schema): unknown {
+	if (Array.isArray(value)) return value.map((item) => withoutAbsent(item));
 	if (!isObject(value)) return value;
-	const given = Object.entries(value).filter(([, member]) => !isAbsent(member));
-	return Object.fromEntries(given.map(([name, member]) => [name, withoutAbsent(member)]));
+	const isFree = typeof schema?.additionalProperties === "object";
+	const given = Object.entries(value).filter(([, member]) => isFree || !isAbsent(member));
+	return Object.fromEntries(given.map(([name, member]) => [name, withoutAbsent(member, schema?.properties?.[name])]));
 }
 
 /** Why a level of the log names an area that has no events. Undefined if all have some. */

@@ -108,6 +108,7 @@ export const END_SESSION = route("endSession", "DELETE /v1/sessions/:session", "
 	summary: "Ends a session of the console: its next request is refused.",
 	answer: emptyAnswer("Done."),
 	body: NO_BODY,
+	errors: [ERRORS.session_not_found],
 });
 
 export const END_SESSIONS = route("endSessions", "DELETE /v1/sessions", "admin", {

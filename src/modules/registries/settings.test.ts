@@ -49,6 +49,11 @@ describe("D45: registries", () => {
 		);
 	});
 
+	it("refuse a registry without a login", () => {
+		const files = { "/srv/sluice.yaml": "registries:\n  ghcr.io:\n" };
+		expect(problems({ files })).toEqual([expect.stringMatching(/^\S+: registries\.ghcr\.io must be an object/)]);
+	});
+
 	it("refuse a name that is no registry, and anything but a mapping", () => {
 		const settings = { username: "a", passwordEnv: "A" };
 		expect(problems({ files: file({ "ghcr.io:x": settings }), env: { A: "p" } })).toEqual([

@@ -1,3 +1,4 @@
+import { ERRORS } from "../../core/error-table.ts";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
 import { ApiError } from "../../core/errors.ts";
@@ -51,6 +52,14 @@ export interface RequestOptions {
 	authenticator: Service["authenticator"];
 }
 
+/** Codes of the kernel, and those that routes of modules name. */
+function errorCodes(routes: readonly BoundRoute[]): string[] {
+	const named = routes.flatMap(({ errors = [] }) =>
+		errors.flatMap((each) => (typeof each === "string" ? [] : each.code)),
+	);
+	return [...new Set([...Object.keys(ERRORS), ...named])];
+}
+
 export class Requests {
 	readonly #o: RequestOptions;
 	readonly #service: Service;
@@ -76,7 +85,7 @@ export class Requests {
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
 			log: o.log,
-			traffic: traffic(),
+			traffic: traffic(errorCodes(o.routes)),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			traceUrl: o.traceUrl,
 			authenticator: o.authenticator,

@@ -1,6 +1,5 @@
 /** Metrics of a server: its requests, budgets, roles, process and store. */
 import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../../kernel/core/budgets.ts";
-import { ERRORS } from "../../../kernel/core/error-table.ts";
 import { ROLES } from "../../../kernel/engine/cluster/heartbeat.ts";
 import { version } from "../../../kernel/version.ts";
 import type { Sample } from "./family.ts";
@@ -30,7 +29,7 @@ export const HTTP_METRICS: readonly Metric[] = [
 		"sluice_http_refusals_total",
 		["code"],
 		"Requests that were answered with an error, by its code.",
-		({ service: { traffic } }) => Object.keys(ERRORS).map((code) => [[code], traffic.refusals.get(code) ?? 0]),
+		({ service: { traffic } }) => each(Object.fromEntries(traffic.refusals)),
 	),
 	counter(
 		"sluice_http_received_bytes_total",
