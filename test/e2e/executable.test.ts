@@ -141,7 +141,7 @@ describe("the executable", () => {
 		]) {
 			damage();
 			expect(await start("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });
-			expect(readdirSync(join(unpacked(), "dist"))).toContain("store");
+			expect(readdirSync(join(unpacked(), "dist/kernel"))).toContain("store");
 		}
 	});
 
