@@ -65,9 +65,8 @@ describe.skipIf(noBrowser !== undefined)(titled("the service in the console"), (
 	it("D51: filters by text, level, endpoint, log and id", async () => {
 		const page = await here.open({ at: "#/logs" });
 		await page.getByLabel(T.logs.search).fill("OF TWO");
-		await box(page).getByText("alpha of one").waitFor({ state: "detached" });
-		await box(page).getByText("beta of two").waitFor();
-		expect(await shown(page)).toEqual(["beta of two"]);
+		// The lines without the filter may come first, and go before those with it are there.
+		await expect.poll(() => shown(page)).toEqual(["beta of two"]);
 		await page.getByLabel(T.logs.search).fill("");
 		await page.getByLabel(T.logs.id).fill("request-of-the-test");
 		await expect.poll(() => shown(page)).toEqual([expect.stringContaining("requestId=request-of-the-test")]);
