@@ -70,6 +70,10 @@ it("D34: services of a module that a call opens start then, and stop with the ot
 	expect(calls).toEqual(["start"]);
 	for (const each of services) await each.stop();
 	expect(calls).toEqual(["start", "stop"]);
+	const ended = moduleHost([module], {});
+	for (const each of (await ended.openAtStart(given({ hooks: {} }))).services) await each.stop();
+	await expect(ended.routes[0]!.handle(given({}))).rejects.toMatchObject({ code: "not_ready" });
+	expect(calls).toEqual(["start", "stop"]);
 });
 
 it("starts the services of a module once, also if a pull asks for it first, and closes without a start", async () => {

@@ -1,4 +1,5 @@
 /** Opens modules: at the start those that have settings or ask for it, others when something first asks for them. */
+import { ApiError } from "./core/errors.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
@@ -30,9 +31,12 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 
 	/** Services of modules that a call opened, which started then. */
 	const late: Service[] = [];
+	let isStopping = false;
 
 	async function openByCall(module: Module): Promise<OpenModule> {
 		const isFirst = !opened.has(module.name) && !opensAtStart(module);
+		// Nothing would stop its services any more.
+		if (isFirst && isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
 		const its = await open(module);
 		if (isFirst)
 			for (const service of its.services ?? []) {
@@ -40,6 +44,11 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 				service.start();
 			}
 		return its;
+	}
+
+	async function stopLate(): Promise<void> {
+		isStopping = true;
+		for (const service of late.toReversed()) await service.stop();
 	}
 
 	async function authenticatingModule(): Promise<OpenModule | undefined> {
@@ -55,7 +64,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			const all = await Promise.all(modules.filter(opensAtStart).map(open));
 			for (const { hooks } of all) Object.assign(its.hooks, hooks);
 			return {
-				services: [...all.flatMap(({ services = [] }) => services), { start() {}, stop: () => stopAll(late) }],
+				services: [...all.flatMap(({ services = [] }) => services), { start() {}, stop: stopLate }],
 				answered: all.flatMap(({ answered = [] }) => answered),
 			};
 		},
@@ -83,10 +92,6 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			return undefined;
 		},
 	};
-}
-
-async function stopAll(services: readonly Service[]): Promise<void> {
-	for (const service of services.toReversed()) await service.stop();
 }
 
 /** Settings of modules that have them in variables, by name of the module. Throws what their `read` throws. */

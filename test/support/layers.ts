@@ -313,7 +313,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/http/server/routes.ts",
 	],
 	"kernel/module.ts": ["type kernel/"],
-	"kernel/module-host.ts": ["kernel/module.ts", "type kernel/"],
+	"kernel/module-host.ts": ["kernel/module.ts", "kernel/core/errors.ts", "type kernel/"],
 	"main.ts": ["cli/"],
 	"kernel/event-table.ts": ["kernel/core/", "kernel/lib/"],
 	"kernel/events.ts": ["kernel/event-table.ts"],
