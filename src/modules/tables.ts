@@ -1,7 +1,7 @@
 /** What the kernel and all modules have together, for documentation, the command line and tests. */
 import { type ErrorEntry, ERRORS } from "../kernel/core/error-table.ts";
 import { boundRoutes } from "../kernel/module-host.ts";
-import { finderOf, routesOf } from "../kernel/http/server/routes.ts";
+import { routesOf } from "../kernel/http/server/routes.ts";
 import { MODULES } from "./index.ts";
 
 /** Routes whose handlers only a service has. */
@@ -11,8 +11,6 @@ export const ROUTES = routesOf(
 	}),
 	[],
 );
-
-export const findRoutes = finderOf(ROUTES);
 
 export const ALL_ERRORS: Readonly<Record<string, ErrorEntry>> = Object.assign(
 	{},

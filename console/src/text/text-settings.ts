@@ -46,8 +46,6 @@ export const SETTING_TEXTS = {
 		choices: {
 			QUEUE_DELAY: "Queue delay",
 			REQUEST_COUNT: "Jobs per worker",
-			finish: "Finish jobs",
-			requeue: "End now",
 			true: "On",
 			false: "Off",
 		},

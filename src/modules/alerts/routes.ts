@@ -34,14 +34,14 @@ const ALERTS = object({
 });
 export type Alerts = Static<typeof ALERTS>;
 
-export const LIST_ALERTS = route("listAlerts", "GET /v1/alerts", "read", {
+const LIST_ALERTS = route("listAlerts", "GET /v1/alerts", "read", {
 	summary: "Alerts that fire, the oldest first, and silences; for a key of some endpoints those of these.",
 	answer: { description: "The alerts.", schema: ALERTS },
 });
 
 export const SILENCED_ENDPOINT = text("endpoint", 64, "The endpoint of the silence; absent: the silence of all.");
 
-export const SILENCE_ALERT = route("silenceAlert", "PUT /v1/alerts/:alert/silence", "admin", {
+const SILENCE_ALERT = route("silenceAlert", "PUT /v1/alerts/:alert/silence", "admin", {
 	summary: "Sends no messages about an alert for a time. One that fires at its end is sent then.",
 	answer: { description: "The silence.", schema: SILENCE },
 	body: {
@@ -51,7 +51,7 @@ export const SILENCE_ALERT = route("silenceAlert", "PUT /v1/alerts/:alert/silenc
 	},
 });
 
-export const END_SILENCE = route("endSilence", "DELETE /v1/alerts/:alert/silence", "admin", {
+const END_SILENCE = route("endSilence", "DELETE /v1/alerts/:alert/silence", "admin", {
 	summary: "Ends a silence.",
 	answer: emptyAnswer("Done."),
 	body: NO_BODY,
@@ -62,7 +62,7 @@ export const END_SILENCE = route("endSilence", "DELETE /v1/alerts/:alert/silence
 const TEST_RESULT = object({ receiver: TEXT, "error?": { ...TEXT, description: "Why it has not got it." } });
 export type TestResult = Static<typeof TEST_RESULT>;
 
-export const TEST_ALERTS = route("testAlerts", "POST /v1/alerts/test", "admin", {
+const TEST_ALERTS = route("testAlerts", "POST /v1/alerts/test", "admin", {
 	summary: "Sends a test message to each receiver of alerts.",
 	answer: {
 		description: "How each receiver answered.",

@@ -60,7 +60,7 @@ function receiver(type: string, required: readonly string[], properties: Record<
 	};
 }
 
-export const SMTP_PORT = 587;
+const SMTP_PORT = 587;
 
 const RECEIVER_SCHEMA: Schema = {
 	oneOf: [

@@ -27,7 +27,7 @@ export type AuditEntry = Static<typeof AUDIT_ENTRY>;
 export const KEY_FILTER = text("key", 100, "Only entries of the key with this id.");
 export const ACTION_FILTER = text("action", 100, "Only this operation, by its operationId.");
 
-export const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
+const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
 	summary: "What administrators changed, and whose variables they were shown, most recent first.",
 	answer: {
 		description: "A page of entries.",

@@ -22,7 +22,7 @@ const CREATE_BACKUP = route("createBackup", "POST /v1/backup", "admin", {
 	errors: [...Object.values(ERRORS), "not_ready"],
 });
 
-export const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
+const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
 	summary: "How far the backup is that is being made.",
 	answer: {
 		description: "The progress.",

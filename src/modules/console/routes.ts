@@ -43,7 +43,7 @@ const SIGNED_IN = {
 	}),
 } as const satisfies Answer;
 
-export const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-link", "admin", {
+const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-link", "admin", {
 	summary: "Creates a link that signs in to the console once, within 10 minutes, as the holder of this key.",
 	answer: {
 		description: "The link: the path to append to the address of the service.",
@@ -52,7 +52,7 @@ export const CREATE_CONSOLE_LINK = route("createConsoleLink", "POST /v1/console-
 	body: NO_BODY,
 });
 
-export const SIGN_IN = route("signIn", "POST /console/session", "anyone", {
+const SIGN_IN = route("signIn", "POST /console/session", "anyone", {
 	summary: "Signs in to the console: cookie and page token of the answer replace the key.",
 	answer: SIGNED_IN,
 	body: {
@@ -70,7 +70,7 @@ export const GET_SESSION = route("getSession", "GET /console/session", "read", {
 	answer: SESSION,
 });
 
-export const SIGN_OUT = route("signOut", "DELETE /console/session", "anyone", {
+const SIGN_OUT = route("signOut", "DELETE /console/session", "anyone", {
 	summary: "Ends the session of the console and removes its cookie.",
 	answer: emptyAnswer("Signed out."),
 	body: NO_BODY,
@@ -96,7 +96,7 @@ export type ConsoleSession = Static<typeof CONSOLE_SESSION>;
 
 export const KEY_FILTER = text("key", 100, "Only sessions of the key with this id.");
 
-export const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", {
+const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", {
 	summary: "Sessions of the console, last used first.",
 	answer: {
 		description: "The sessions.",
@@ -104,14 +104,14 @@ export const LIST_SESSIONS = route("listSessions", "GET /v1/sessions", "admin", 
 	},
 });
 
-export const END_SESSION = route("endSession", "DELETE /v1/sessions/:session", "admin", {
+const END_SESSION = route("endSession", "DELETE /v1/sessions/:session", "admin", {
 	summary: "Ends a session of the console: its next request is refused.",
 	answer: emptyAnswer("Done."),
 	body: NO_BODY,
 	errors: [ERRORS.session_not_found],
 });
 
-export const END_SESSIONS = route("endSessions", "DELETE /v1/sessions", "admin", {
+const END_SESSIONS = route("endSessions", "DELETE /v1/sessions", "admin", {
 	summary: "Ends all sessions of the console but that of the caller.",
 	answer: { description: "How many were ended.", schema: object({ ended: COUNT }) },
 	body: NO_BODY,

@@ -43,7 +43,7 @@ export const HOST = object({
 });
 export type Host = Static<typeof HOST>;
 
-export const LIST_HOSTS = route("listHosts", "GET /v1/hosts", "admin", {
+const LIST_HOSTS = route("listHosts", "GET /v1/hosts", "admin", {
 	summary: "The hosts of the configuration as this server sees them.",
 	answer: {
 		description: "The hosts, in the order of the configuration.",
@@ -53,14 +53,14 @@ export const LIST_HOSTS = route("listHosts", "GET /v1/hosts", "admin", {
 
 const ANSWER = { schema: HOST } as const;
 
-export const DRAIN_HOST = route("drainHost", "POST /v1/hosts/:host/drain", "admin", {
+const DRAIN_HOST = route("drainHost", "POST /v1/hosts/:host/drain", "admin", {
 	summary: "Starts no more workers on the host; those it has finish their jobs and are replaced elsewhere.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,
 	errors: [ERRORS.host_not_found],
 });
 
-export const RESUME_HOST = route("resumeHost", "POST /v1/hosts/:host/resume", "admin", {
+const RESUME_HOST = route("resumeHost", "POST /v1/hosts/:host/resume", "admin", {
 	summary: "Starts workers on the host again.",
 	answer: { description: "The host.", ...ANSWER },
 	body: NO_BODY,

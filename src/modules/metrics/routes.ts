@@ -139,7 +139,7 @@ export const DEMAND = object({
 	oldestWaitSeconds: { ...COUNT, description: "Wait of the oldest one; 0 without any." },
 });
 
-export const ENDPOINT_DEMAND = route("endpointDemand", "GET /v1/endpoints/:endpoint/demand", "read", {
+const ENDPOINT_DEMAND = route("endpointDemand", "GET /v1/endpoints/:endpoint/demand", "read", {
 	summary: "How many workers the endpoint wants, for autoscalers outside of Sluice such as KEDA.",
 	answer: {
 		description: "The demand. While the store is unavailable the answer is 503, never 0.",
@@ -154,7 +154,7 @@ export const INTERVAL = whole("interval", {
 	description: "Minimum seconds between two events.",
 });
 
-export const FEED = route("feed", "GET /v1/feed", "read", {
+const FEED = route("feed", "GET /v1/feed", "read", {
 	summary: "All endpoints that the key may read, now and after each change.",
 	answer: {
 		description: "Has no end.",

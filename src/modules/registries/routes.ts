@@ -11,7 +11,7 @@ export const REGISTRY = object({
 });
 export type Registry = Static<typeof REGISTRY>;
 
-export const LIST_REGISTRIES = route("listRegistries", "GET /v1/registries", "admin", {
+const LIST_REGISTRIES = route("listRegistries", "GET /v1/registries", "admin", {
 	summary: "Registries of container images with a login, without the passwords.",
 	answer: {
 		description: "The registries, by name.",
@@ -19,7 +19,7 @@ export const LIST_REGISTRIES = route("listRegistries", "GET /v1/registries", "ad
 	},
 });
 
-export const PUT_REGISTRY = route("putRegistry", "PUT /v1/registries/:registry", "admin", {
+const PUT_REGISTRY = route("putRegistry", "PUT /v1/registries/:registry", "admin", {
 	summary: "Sets the login to a registry, which Docker hosts use for pulls of its images.",
 	answer: { description: "The registry.", schema: REGISTRY },
 	body: {
@@ -29,7 +29,7 @@ export const PUT_REGISTRY = route("putRegistry", "PUT /v1/registries/:registry",
 	},
 });
 
-export const REMOVE_REGISTRY = route("removeRegistry", "DELETE /v1/registries/:registry", "admin", {
+const REMOVE_REGISTRY = route("removeRegistry", "DELETE /v1/registries/:registry", "admin", {
 	summary: "Removes the login to a registry.",
 	answer: { description: "The registry before its removal.", schema: REGISTRY },
 	body: NO_BODY,

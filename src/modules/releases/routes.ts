@@ -60,22 +60,17 @@ export const LIST_RELEASES = route("listReleases", "GET /v1/endpoints/:endpoint/
 	answer: ANSWER,
 });
 
-export const ROLL_BACK_RELEASE = route(
-	"rollBackRelease",
-	"POST /v1/endpoints/:endpoint/releases/:version/rollback",
-	"admin",
-	{
-		summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
-		answer: ANSWER,
-		body: NO_BODY,
-		errors: [
-			ERRORS.release_not_found,
-			ERRORS.release_refused,
-			"resource_not_found",
-			"endpoint_changed",
-			"endpoint_unreadable",
-		],
-	},
-);
+const ROLL_BACK_RELEASE = route("rollBackRelease", "POST /v1/endpoints/:endpoint/releases/:version/rollback", "admin", {
+	summary: "Makes a new version with launcher, env and GPUs of an earlier one.",
+	answer: ANSWER,
+	body: NO_BODY,
+	errors: [
+		ERRORS.release_not_found,
+		ERRORS.release_refused,
+		"resource_not_found",
+		"endpoint_changed",
+		"endpoint_unreadable",
+	],
+});
 
 export const RELEASE_ROUTES = [LIST_RELEASES, ROLL_BACK_RELEASE] as const;

@@ -46,7 +46,7 @@ export const ENDPOINT_FILTER = text(
 export const JOB_FILTER = text("job", 100, "Only deliveries of this job.");
 export const STATE_FILTER = word("state", DELIVERY_STATES, "Only deliveries in this state.");
 
-export const LIST_DELIVERIES = route("listDeliveries", "GET /v1/webhooks", "read", {
+const LIST_DELIVERIES = route("listDeliveries", "GET /v1/webhooks", "read", {
 	summary: "Webhook deliveries, most recent first.",
 	answer: {
 		description: "A page of deliveries.",
@@ -66,7 +66,7 @@ const DELIVERY_DETAIL = extend(DELIVERY, {
 });
 export type DeliveryDetail = Static<typeof DELIVERY_DETAIL>;
 
-export const GET_DELIVERY = route("getDelivery", "GET /v1/webhooks/:delivery", "read", {
+const GET_DELIVERY = route("getDelivery", "GET /v1/webhooks/:delivery", "read", {
 	summary: "A webhook delivery with the body that it sends.",
 	answer: {
 		description: "The delivery.",

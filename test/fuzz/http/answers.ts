@@ -5,9 +5,12 @@ import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
 import { isManagementPath } from "../../../src/kernel/core/management/reserved-ids.ts";
 import { PROBLEM_TYPE } from "../../../src/kernel/http/exchange/reply.ts";
-import { findRoutes } from "../../../src/modules/tables.ts";
+import { finderOf } from "../../../src/kernel/http/server/routes.ts";
+import { ROUTES } from "../../../src/modules/tables.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
+
+const findRoutes = finderOf(ROUTES);
 
 /** A schema whose objects have no members but those it names. */
 function closed(schema: unknown): unknown {

@@ -61,7 +61,7 @@ export function SettingField({
 }
 
 /** The name for people: from the texts, the schema, or the name in the API. */
-export function labelOf(field: FormField): string {
+function labelOf(field: FormField): string {
 	const names = T.settings.names as Readonly<Record<string, string>>;
 	const own = names[nameOf(field)] ?? field.setting.title;
 	if (own !== undefined) return own;

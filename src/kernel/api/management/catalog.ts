@@ -70,7 +70,7 @@ export const LIST_GPU_TYPES = managed("listGpuTypes", "GET /v2/catalog/gpus", {
 	query: [INCLUDE],
 });
 
-export const GET_GPU_TYPE = managed("getGpuType", "GET /v2/catalog/gpus/:id", {
+const GET_GPU_TYPE = managed("getGpuType", "GET /v2/catalog/gpus/:id", {
 	summary: "One model of GPUs.",
 	answer: { description: "The model.", schema: GPU_TYPE },
 	query: [INCLUDE],
@@ -83,7 +83,7 @@ export const LIST_CPU_TYPES = managed("listCpuTypes", "GET /v2/catalog/cpus", {
 	query: [INCLUDE],
 });
 
-export const GET_CPU_TYPE = managed("getCpuType", "GET /v2/catalog/cpus/:id", {
+const GET_CPU_TYPE = managed("getCpuType", "GET /v2/catalog/cpus/:id", {
 	summary: "One kind of processors.",
 	answer: { description: "The kind.", schema: CPU_TYPE },
 	query: [INCLUDE],
@@ -99,7 +99,7 @@ export const LIST_DATA_CENTERS = managed("listDataCenters", "GET /v2/catalog/dat
 	query: [CENTER_INCLUDE],
 });
 
-export const GET_DATA_CENTER = managed("getDataCenter", "GET /v2/catalog/datacenters/:id", {
+const GET_DATA_CENTER = managed("getDataCenter", "GET /v2/catalog/datacenters/:id", {
 	summary: "One data centre.",
 	answer: { description: "The data centre.", schema: DATA_CENTER },
 	query: [CENTER_INCLUDE],

@@ -142,7 +142,7 @@ function means(args: string | undefined, command: ContainerCommand): args is str
 const DOCKER_SCHEME = "docker://";
 
 /** Apptainer names images of registries with a scheme. */
-export function isApptainer({ type, container = "apptainer" }: LauncherSettings & { container?: string }): boolean {
+function isApptainer({ type, container = "apptainer" }: LauncherSettings & { container?: string }): boolean {
 	return type === "slurm" && container === "apptainer";
 }
 

@@ -11,7 +11,7 @@ export interface ManagementRules {
 	volumes?: readonly string[] | undefined;
 }
 
-export const MANAGED_LAUNCHERS = ["docker", "kubernetes", "slurm"] as const;
+const MANAGED_LAUNCHERS = ["docker", "kubernetes", "slurm"] as const;
 
 function names(description: string, example: readonly string[], message: string): Schema {
 	return {

@@ -4,7 +4,7 @@ import { pollBegun } from "./liveness.ts";
 import type { Worker } from "./worker-registry.ts";
 
 /** Less than the 90 s after which workers hang up, long enough for few requests a minute (D26). */
-export const POLL_HOLD_MS = 50_000;
+const POLL_HOLD_MS = 50_000;
 
 /** An abort without a reason creates an exception object each time. */
 const ENDED = "ended";

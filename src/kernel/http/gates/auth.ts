@@ -14,7 +14,7 @@ export const REFUSED_POLL_MS = 5000;
 export const REFUSED_GUESS_MS = 1000;
 
 /** The scheme is optional and in any case (spec 5). */
-export function presented(call: Call): string | undefined {
+function presented(call: Call): string | undefined {
 	const header = call.req.headers.authorization;
 	if (header === undefined) return undefined;
 	const match = /^(?:bearer\s+)?(\S+)\s*$/i.exec(header);

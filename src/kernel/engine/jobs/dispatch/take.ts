@@ -89,7 +89,7 @@ export async function take(
 	}
 }
 
-export function readClaimed(
+function readClaimed(
 	claimed: readonly Claimed[],
 	q: { encryption: Encryption; traceOf: (job: Job) => TraceContext | undefined; hasRequestIds: boolean },
 ): { jobs: DispatchedJob[]; unreadable: UnreadableJob[] } {

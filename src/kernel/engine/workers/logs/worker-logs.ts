@@ -76,7 +76,7 @@ async function* entries(d: WorkersContext, q: LogQuery, from: number): AsyncGene
 	}
 }
 
-export async function tailFrom(
+async function tailFrom(
 	logs: WorkerLogs,
 	{ worker, tail, job }: Pick<LogQuery, "worker" | "tail" | "job">,
 	{ first, last }: { first: number; last: number },
