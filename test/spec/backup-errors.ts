@@ -3,7 +3,7 @@ import { backup } from "../../src/modules/backup/module.ts";
 import { openBackup } from "../../src/modules/backup/open.ts";
 import { MODULES } from "../../src/modules/index.ts";
 import type { Kernel } from "../../src/kernel/module.ts";
-import type { BackupStore } from "../../src/kernel/store/contract/backup.ts";
+import type { BackupStore } from "../../src/kernel/store/contract/store.ts";
 import { call, KEY, type TestService } from "../support/service.ts";
 import { untilTrue } from "../support/until.ts";
 

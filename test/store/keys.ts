@@ -1,7 +1,7 @@
 /** Cases: API keys and worker tokens (D30, D26). */
 import { expect, it } from "vitest";
-import type { AuditEntry } from "../../src/kernel/store/contract/audit.ts";
-import type { KeyRow } from "../../src/kernel/store/contract/keys.ts";
+import type { AuditEntry } from "../../src/kernel/store/contract/records.ts";
+import type { KeyRow } from "../../src/kernel/store/contract/access.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
 

@@ -1,6 +1,6 @@
 /** Cases: what was counted of endpoints over time (D40). */
 import { expect, it } from "vitest";
-import type { MetricsRow } from "../../src/kernel/store/contract/metrics.ts";
+import type { MetricsRow } from "../../src/kernel/store/contract/records.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
 

@@ -8,7 +8,7 @@ import { openEndpoints } from "../../src/kernel/store/postgres/queries/endpoints
 import { insertDeliveries } from "../../src/kernel/store/postgres/rows/deliveries.ts";
 import { openMeta } from "../../src/kernel/store/postgres/open.ts";
 import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";
-import type { KeyRow } from "../../src/kernel/store/contract/keys.ts";
+import type { KeyRow } from "../../src/kernel/store/contract/access.ts";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { keyCases } from "./keys.ts";
 import { type Place, place, tablesAt } from "./postgres-place.ts";

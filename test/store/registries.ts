@@ -1,6 +1,6 @@
 /** Cases: logins to registries of container images (D45). */
 import { expect, it } from "vitest";
-import type { RegistryRow } from "../../src/kernel/store/contract/registries.ts";
+import type { RegistryRow } from "../../src/kernel/store/contract/access.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
 

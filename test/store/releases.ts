@@ -1,6 +1,6 @@
 /** Cases: releases of endpoints (D50). */
 import { expect, it } from "vitest";
-import type { ReleaseEntry, ReleaseRow } from "../../src/kernel/store/contract/releases.ts";
+import type { ReleaseEntry, ReleaseRow } from "../../src/kernel/store/contract/endpoints.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";
 

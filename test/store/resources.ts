@@ -1,6 +1,6 @@
 /** Cases: templates, registries, volumes and secrets of the management API. */
 import { expect, it } from "vitest";
-import type { ResourceRow } from "../../src/kernel/store/contract/resources.ts";
+import type { ResourceRow } from "../../src/kernel/store/contract/endpoints.ts";
 import type { Bed } from "./index.ts";
 import { alone, nextId, T0 } from "./site.ts";
 

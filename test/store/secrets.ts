@@ -1,6 +1,6 @@
 /** Cases: encrypted texts, found and replaced (D22). */
 import { expect, it } from "vitest";
-import type { SealedJob } from "../../src/kernel/store/contract/secrets.ts";
+import type { SealedJob } from "../../src/kernel/store/contract/access.ts";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, siteOf, T0 } from "./site.ts";

@@ -1,6 +1,6 @@
 /** Cases: sessions of the console (D31). */
 import { expect, it } from "vitest";
-import type { SessionRow } from "../../src/kernel/store/contract/sessions.ts";
+import type { SessionRow } from "../../src/kernel/store/contract/access.ts";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, T0 } from "./site.ts";

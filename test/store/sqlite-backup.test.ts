@@ -16,8 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
-import type { StoreCopy } from "../../src/kernel/store/contract/backup.ts";
-import type { Store } from "../../src/kernel/store/contract/store.ts";
+import type { StoreCopy, Store } from "../../src/kernel/store/contract/store.ts";
 import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 

@@ -5,7 +5,7 @@ import type { ManualClock } from "./manual-clock.ts";
 import type { Admission, AdmissionRequest } from "../../src/kernel/engine/limits/admission.ts";
 import { eventBus } from "../../src/kernel/events.ts";
 import { createLimits, type Limits } from "../../src/kernel/engine/limits/limits.ts";
-import type { CountRow, LimitStore } from "../../src/kernel/store/contract/limits.ts";
+import type { CountRow, LimitStore } from "../../src/kernel/store/contract/cluster.ts";
 
 export interface LimitingServer {
 	admit: Limits["admit"];

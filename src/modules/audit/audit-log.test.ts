@@ -1,7 +1,7 @@
 /** What the audit log keeps in mind of values that were shown, where the store fails (D42). */
 import { expect, it } from "vitest";
 import { eventBus } from "../../kernel/events.ts";
-import type { AuditEntry } from "../../kernel/store/contract/audit.ts";
+import type { AuditEntry } from "../../kernel/store/contract/records.ts";
 import { auditLog } from "./audit-log.ts";
 
 function sample() {

@@ -1,5 +1,5 @@
 /** The audit log of administrators' changes (D42). */
-import type { AuditEntry } from "../../kernel/store/contract/audit.ts";
+import type { AuditEntry } from "../../kernel/store/contract/records.ts";
 import type { EpochMs } from "../../kernel/lib/time.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 import { invalidCursor } from "../../kernel/engine/invalid-cursor.ts";

@@ -3,7 +3,7 @@
  * {@link SUMS_NAME}, which a truncated archive lacks. An entry `folder/file` belongs into the folder
  * `<database>.folder`.
  */
-import { DATABASE_NAME } from "../../kernel/store/contract/backup.ts";
+import { DATABASE_NAME } from "../../kernel/store/contract/store.ts";
 
 /** A reader refuses later formats. */
 export const BACKUP_FORMAT = 1;

@@ -2,7 +2,7 @@
 import type { Kernel } from "../../kernel/module.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import { busOf } from "../../kernel/events.ts";
-import type { BackupStore, StoreCopy } from "../../kernel/store/contract/backup.ts";
+import type { BackupStore, StoreCopy } from "../../kernel/store/contract/store.ts";
 import { ERRORS } from "./errors.ts";
 import type { EVENTS } from "./events.ts";
 

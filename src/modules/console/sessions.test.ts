@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { given } from "../../../test/support/given.ts";
 import { backgroundTasks } from "../../kernel/system/loop.ts";
-import type { SessionRow, SessionStore } from "../../kernel/store/contract/sessions.ts";
+import type { SessionRow, SessionStore } from "../../kernel/store/contract/access.ts";
 import type { KeyHolder } from "../../kernel/engine/access/keys.ts";
 import {
 	type BegunSession,

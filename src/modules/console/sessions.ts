@@ -4,7 +4,7 @@
  */
 import { ApiError } from "../../kernel/core/errors.ts";
 import type { EpochMs } from "../../kernel/lib/time.ts";
-import type { SessionRow } from "../../kernel/store/contract/sessions.ts";
+import type { SessionRow } from "../../kernel/store/contract/access.ts";
 import { hex, uuidv7 } from "../../kernel/lib/ids.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 import { CredentialCache, digest, equal } from "../../kernel/engine/access/credential-cache.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { given } from "../../../test/support/given.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
-import type { RegistryRow, RegistryStore } from "../../kernel/store/contract/registries.ts";
+import type { RegistryRow, RegistryStore } from "../../kernel/store/contract/access.ts";
 import { encryption } from "../../kernel/secrets/encryption.ts";
 import { createLogins } from "./logins.ts";
 

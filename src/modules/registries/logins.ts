@@ -2,7 +2,7 @@
 import { ApiError } from "../../kernel/core/errors.ts";
 import type { RegistryLogin } from "../../kernel/core/access/registry-login.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
-import type { RegistryRow } from "../../kernel/store/contract/registries.ts";
+import type { RegistryRow } from "../../kernel/store/contract/access.ts";
 import { unlessFull } from "../../kernel/engine/availability/storage/free-space.ts";
 import { ERRORS } from "./errors.ts";
 import type { Encryption } from "../../kernel/secrets/encryption.ts";

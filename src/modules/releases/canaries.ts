@@ -7,7 +7,7 @@ import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { newReleaseJobs, type ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
 import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";
 import type { EpochMs } from "../../kernel/lib/time.ts";
-import type { ReleaseHead } from "../../kernel/store/contract/releases.ts";
+import type { ReleaseHead } from "../../kernel/store/contract/endpoints.ts";
 import { unlessUnavailable } from "../../kernel/engine/context.ts";
 import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
 import { launchHash } from "../../kernel/engine/endpoints/launch-hash.ts";

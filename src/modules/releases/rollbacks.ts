@@ -4,7 +4,7 @@ import { ApiError } from "../../kernel/core/errors.ts";
 import { hasFailed, rollbackTarget } from "../../kernel/core/releases/history.ts";
 import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";
 import { asSentence, withFullStop } from "../../kernel/lib/text.ts";
-import type { ReleaseHead } from "../../kernel/store/contract/releases.ts";
+import type { ReleaseHead } from "../../kernel/store/contract/endpoints.ts";
 import { withoutId } from "../../kernel/engine/endpoints/endpoints.ts";
 import type { Worker } from "../../kernel/engine/workers/worker-registry.ts";
 import type { Canaries } from "./canaries.ts";

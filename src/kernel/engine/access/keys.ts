@@ -2,7 +2,7 @@
 import { ApiError } from "../../core/errors.ts";
 import type { Scope } from "../../core/access/key-request.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import type { KeyRow } from "../../store/contract/keys.ts";
+import type { KeyRow } from "../../store/contract/access.ts";
 import { hex, uuidv7 } from "../../lib/ids.ts";
 import type { EngineContext } from "../context.ts";
 import { CredentialCache, digest, equal } from "./credential-cache.ts";

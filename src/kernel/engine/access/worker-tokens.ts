@@ -1,5 +1,5 @@
 /** Worker tokens (D26); the store holds their SHA-256. */
-import type { TokenRow } from "../../store/contract/workers.ts";
+import type { TokenRow } from "../../store/contract/access.ts";
 import { hex } from "../../lib/ids.ts";
 import type { EngineContext } from "../context.ts";
 import { CredentialCache, digest } from "./credential-cache.ts";

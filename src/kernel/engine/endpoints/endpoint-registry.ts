@@ -4,7 +4,7 @@ import type { ResourceKey } from "../../core/management/resources.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { ReleaseChanges } from "../../store/contract/releases.ts";
+import type { ReleaseChanges } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../lib/ids.ts";
 import type { Encryption } from "../../secrets/encryption.ts";

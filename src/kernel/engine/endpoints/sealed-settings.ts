@@ -1,7 +1,7 @@
 /** Settings of an endpoint as stored: the values of `env` encrypted, their names readable (D22). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
-import type { SealedEndpoint } from "../../store/contract/secrets.ts";
+import type { SealedEndpoint } from "../../store/contract/access.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
 
 /** `sealedEnv` replaces `env`. */

@@ -11,7 +11,7 @@ import type {
 	ReleaseHead,
 	ReleaseRow,
 	ReleaseSource,
-} from "../../store/contract/releases.ts";
+} from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import { LAUNCHED_AS, launchHash } from "./launch-hash.ts";
 import { openSettings, type OpenedSettings, sealSettings } from "./sealed-settings.ts";

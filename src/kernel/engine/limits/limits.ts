@@ -4,7 +4,7 @@
  */
 import { WINDOW_MS } from "../../core/endpoints/rate-window.ts";
 import { loop } from "../../system/loop.ts";
-import type { CountRow } from "../../store/contract/limits.ts";
+import type { CountRow } from "../../store/contract/cluster.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 import { Admissions } from "./admission.ts";
 import { sumOf } from "./reported-counts.ts";

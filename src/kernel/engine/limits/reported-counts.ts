@@ -1,5 +1,5 @@
 /** What a server reports to the others of its requests (D24). */
-import type { CountRow } from "../../store/contract/limits.ts";
+import type { CountRow } from "../../store/contract/cluster.ts";
 import { WINDOW_MS } from "../../core/endpoints/rate-window.ts";
 
 /** A server that has not reported for this time has nothing in flight for the others. */

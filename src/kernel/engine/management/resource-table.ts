@@ -4,7 +4,7 @@ import { nounOf, type ResourceKind, resourceNotFound } from "../../core/manageme
 import { hex } from "../../lib/ids.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
-import type { ResourcePage, ResourceRow } from "../../store/contract/resources.ts";
+import type { ResourcePage, ResourceRow } from "../../store/contract/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 import { resealText } from "../endpoints/sealed-settings.ts";
 

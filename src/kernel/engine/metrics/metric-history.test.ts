@@ -6,7 +6,7 @@ import { given } from "../../../../test/support/given.ts";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { HOUR_MS, MINUTE_MS, readMetricBucket, METRICS_KEPT_MS } from "../../core/metrics/metric-buckets.ts";
 import { eventBus } from "../../events.ts";
-import type { MetricsRow } from "../../store/contract/metrics.ts";
+import type { MetricsRow } from "../../store/contract/records.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import { MetricHistory } from "./metric-history.ts";
 

@@ -21,7 +21,7 @@ import {
 	STEPS,
 } from "../../core/metrics/metric-buckets.ts";
 import { loop, type Service } from "../../system/loop.ts";
-import type { MetricsRow } from "../../store/contract/metrics.ts";
+import type { MetricsRow } from "../../store/contract/records.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type EngineContext, unlessUnavailable } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";

@@ -1,6 +1,6 @@
 /** History of releases (D50). */
 import type { ReleaseChange } from "../../core/releases/launched-settings.ts";
-import type { ReleaseEntry, ReleaseHead } from "../../store/contract/releases.ts";
+import type { ReleaseEntry, ReleaseHead } from "../../store/contract/endpoints.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { VersionPage } from "../endpoints/versions.ts";
 import type { Workers } from "../workers/workers.ts";

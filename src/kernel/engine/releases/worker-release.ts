@@ -1,6 +1,6 @@
 /** Releases and their workers (D50). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import type { ReleaseHead } from "../../store/contract/releases.ts";
+import type { ReleaseHead } from "../../store/contract/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";

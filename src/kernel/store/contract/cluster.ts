@@ -1,5 +1,35 @@
+/** What servers on one store know of each other: the clock, what each has admitted, heartbeats and leases. */
 import type { Running } from "./jobs.ts";
-import type { LastSeen } from "./time.ts";
+
+/** What relates the job clock to the time of day. */
+export interface LastSeen {
+	at: number;
+	wall: number;
+	/** The server that stored it, where several share the store. */
+	server?: string;
+}
+
+export interface TimeStore {
+	read(): Promise<LastSeen | undefined>;
+	seen(q: LastSeen): Promise<void>;
+}
+
+/** What a server has admitted lately, for the limits that all share and for restarts (D24). */
+export interface CountRow {
+	run: string;
+	/** The same after a restart. */
+	server: string;
+	at: number;
+	/** JSON text, as in `engine/limits/reported-counts.ts`. */
+	counts: string;
+}
+
+export interface LimitStore {
+	/** Replaces the row of the same start. */
+	put(q: CountRow): Promise<void>;
+	list(q: { after: number }): Promise<CountRow[]>;
+	expire(q: { until: number }): Promise<void>;
+}
 
 export interface ServerRow {
 	id: string;

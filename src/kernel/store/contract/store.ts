@@ -13,24 +13,13 @@
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import type { Histogram } from "../../lib/histogram.ts";
-import type { AuditStore } from "./audit.ts";
-import type { BackupStore } from "./backup.ts";
-import type { ChunkStore } from "./chunks.ts";
-import type { ClusterStore } from "./cluster.ts";
-import type { EndpointStore } from "./endpoints.ts";
-import type { HostStore } from "./hosts.ts";
-import type { JobStore } from "./jobs.ts";
-import type { KeyStore } from "./keys.ts";
-import type { LimitStore } from "./limits.ts";
-import type { MetricsStore } from "./metrics.ts";
-import type { RegistryStore } from "./registries.ts";
-import type { ReleaseStore } from "./releases.ts";
-import type { ResourceStore } from "./resources.ts";
-import type { SecretStore } from "./secrets.ts";
-import type { SessionStore } from "./sessions.ts";
+import type { AuditStore, MetricsStore } from "./records.ts";
+import type { ChunkStore, JobStore } from "./jobs.ts";
+import type { ClusterStore, LimitStore, TimeStore } from "./cluster.ts";
+import type { EndpointStore, ReleaseStore, ResourceStore } from "./endpoints.ts";
+import type { HostStore, WorkerStore } from "./workers.ts";
+import type { KeyStore, RegistryStore, SecretStore, SessionStore, TokenStore } from "./access.ts";
 import type { WebhookStore } from "./webhooks.ts";
-import type { TimeStore } from "./time.ts";
-import type { TokenStore, WorkerStore } from "./workers.ts";
 
 /**
  * `busy`: other transactions blocked this one for too long. `blocked`: a session outside locks a whole table. `moved`:
@@ -141,4 +130,37 @@ export interface Store {
 	onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void;
 	/** Ends after the writes in flight; later calls throw {@link StoreUnavailable}. */
 	close(): Promise<void>;
+}
+
+/** Name of the database among the files of a copy. */
+export const DATABASE_NAME = "sluice.db";
+
+/** Files are read in their order. */
+export interface CopiedFile {
+	/** `folder/file` belongs into the folder `<database>.folder`. */
+	name: string;
+	bytes: number;
+	/** Pieces that the caller may keep; `bytes` in all. */
+	read(): AsyncIterable<Uint8Array>;
+}
+
+/** Consistent, with everything that was acknowledged before the copy began (D46). */
+export interface StoreCopy {
+	migration: number;
+	files: readonly CopiedFile[];
+	/** Idempotent. */
+	close(): Promise<void>;
+}
+
+export interface BackupStore {
+	/** Bytes that a copy needs on the disk of the store. */
+	size(): Promise<number>;
+	/**
+	 * Other operations run between its steps. One copy at a time. Throws an Error with the reason, or the reason of the
+	 * signal; then nothing of it is left.
+	 */
+	copy(q: {
+		signal: AbortSignal;
+		progress: (at: { copiedBytes: number; totalBytes: number }) => void;
+	}): Promise<StoreCopy>;
 }

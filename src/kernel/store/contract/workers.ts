@@ -74,20 +74,9 @@ export interface WorkerStore {
 	renew(q: { endpoint: string; worker: string; now: number }): Promise<void>;
 }
 
-/** `hash`: SHA-256 in hex (D26). */
-export interface TokenRow {
-	hash: string;
-	endpoint: string;
-	/** Absent for a token of many replicas (D36). */
-	worker?: string | undefined;
-	/** Launch hash of its settings; absent for workers that were started elsewhere. */
-	launchedAs?: string | undefined;
-	createdAt: number;
-}
-
-export interface TokenStore {
-	put(row: TokenRow): Promise<void>;
-	find(q: { hash: string }): Promise<TokenRow | undefined>;
-	list(): Promise<TokenRow[]>;
-	remove(q: { worker: string }): Promise<void>;
+/** Hosts of the configuration that get no workers (D44). */
+export interface HostStore {
+	drained(): Promise<string[]>;
+	/** Idempotent. */
+	drain(q: { name: string; drained: boolean; now: number }): Promise<void>;
 }

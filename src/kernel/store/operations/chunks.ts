@@ -1,6 +1,6 @@
 /** Streams (D7). */
 import type { JobRow } from "../row.ts";
-import type { ChunkRead } from "../contract/chunks.ts";
+import type { ChunkRead } from "../contract/jobs.ts";
 import { current, hadJob, runningAt } from "./jobs.ts";
 import type { Query, SharedOperation, SharedRead } from "./operation.ts";
 import type { JobKey, ReadUnit } from "./unit-of-work.ts";

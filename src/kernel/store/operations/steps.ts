@@ -2,7 +2,7 @@
 import { DELIVERY_HISTORY } from "../../core/webhooks/delivery.ts";
 import { dueAt } from "../../core/jobs/job-transitions.ts";
 import { isFinal } from "../../core/jobs/job-states.ts";
-import type { KeyRow } from "../contract/keys.ts";
+import type { KeyRow } from "../contract/access.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import type { JobRow } from "../row.ts";
 import type { Query } from "./operation.ts";

@@ -14,20 +14,12 @@ import {
 } from "./operation.ts";
 import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
-import { documents } from "../tables/documents.ts";
-import { audit } from "../tables/audit.ts";
-import { endpoints } from "../tables/endpoints.ts";
-import { hosts } from "../tables/hosts.ts";
-import { keys, tokens } from "../tables/keys.ts";
-import { limits } from "../tables/limits.ts";
-import { metrics } from "../tables/metrics.ts";
-import { registries } from "../tables/registries.ts";
-import { releases } from "../tables/releases.ts";
-import { resources } from "../tables/resources.ts";
-import { sessions } from "../tables/sessions.ts";
-import { time } from "../tables/time.ts";
+import { documents, audit, metrics } from "../tables/records.ts";
+import { endpoints, releases, resources } from "../tables/endpoints.ts";
+import { hosts, workerRows } from "../tables/workers.ts";
+import { keys, tokens, registries, sessions } from "../tables/access.ts";
+import { limits, time } from "../tables/cluster.ts";
 import { webhooks } from "../tables/webhooks.ts";
-import { workerRows } from "../tables/workers.ts";
 import * as workers from "./workers.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Attempt, Job, Operation } from "../../core/jobs/job.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 import type { Transitions } from "../apply-transition.ts";
 import type { JobRow, Result } from "../row.ts";
-import type { ChunkRead } from "../contract/chunks.ts";
+import type { ChunkRead } from "../contract/jobs.ts";
 import type { Signal } from "../contract/store.ts";
 import type { Views } from "../views.ts";
 

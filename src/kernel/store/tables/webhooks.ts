@@ -2,12 +2,31 @@
  * Deliveries, and receivers that do not answer (D21). Claims, bodies and the record of a try differ by dialect: SQLite
  * keeps bodies in their own table, PostgreSQL locks what it claims.
  */
-import type { DeliveryState } from "../../core/webhooks/delivery.ts";
+import type { DeliveryTry, DeliveryState } from "../../core/webhooks/delivery.ts";
+import type { DeliveryRow } from "../contract/webhooks.ts";
+import { columns, change, rows, signal, type Sql, sql, type Work } from "./work.ts";
 import { afterAttempt, type ReceiverAttempt, type ReceiverHealth } from "../../core/webhooks/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
-import { DELIVERIES, withoutNumber } from "./delivery-rows.ts";
-import { change, rows, signal, type Sql, sql, type Work } from "./work.ts";
+
+/** `number`: order of lists. */
+export interface NumberedDelivery extends DeliveryRow {
+	number: number;
+}
+
+export function withoutNumber(delivery: NumberedDelivery): DeliveryRow {
+	const { id, endpoint, job, url, state, tries, used, createdAt, dueAt } = delivery;
+	return { id, endpoint, job, url, state, tries, used, createdAt, dueAt };
+}
+
+/** PostgreSQL keeps URLs as JSON: its text has no U+0000. */
+export const DELIVERIES = columns<NumberedDelivery>(
+	"number, id, endpoint, job, url, state, tries, used, created_at, due_at",
+	{
+		url: (url: string) => (url.startsWith('"') ? (JSON.parse(url) as string) : url),
+		tries: (tries: string) => JSON.parse(tries) as DeliveryTry[],
+	},
+);
 
 /** Endpoints with pending deliveries, then one null: one search of the index for each. */
 export const PENDING_ENDPOINTS = `

@@ -2,7 +2,7 @@
 import { createHash, type Hash, hash as digestOf } from "node:crypto";
 import { text as textOf } from "node:stream/consumers";
 import { createTarDecoder } from "modern-tar";
-import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
+import { DATABASE_NAME } from "../../../kernel/store/contract/store.ts";
 import {
 	BACKUP_FORMAT,
 	backupInfo,

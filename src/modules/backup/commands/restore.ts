@@ -1,7 +1,7 @@
 /** `sluice restore`: puts the store of a backup in place (D46). */
 import { linkSync, lstatSync, mkdtempSync, readFileSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
+import { DATABASE_NAME } from "../../../kernel/store/contract/store.ts";
 import { createFile, flushFile, makeFolder } from "../../../kernel/system/durable-file.ts";
 import { renewIdentity, type StoreReport } from "../../../kernel/stores.ts";
 import type { Action } from "../../../cli/framework/command.ts";

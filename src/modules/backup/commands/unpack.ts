@@ -2,7 +2,7 @@
 import { createReadStream, rmSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DATABASE_NAME } from "../../../kernel/store/contract/backup.ts";
+import { DATABASE_NAME } from "../../../kernel/store/contract/store.ts";
 import { LARGE_BYTES } from "../../../kernel/lib/json/json-text.ts";
 import { OWNER_FILE } from "../../../kernel/system/durable-file.ts";
 import { type KeyPlace, type StoreReport, verifyStore } from "../../../kernel/stores.ts";

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../system/clock.ts";
 import type { EpochMs, LocalMs, WallMs } from "../../../lib/time.ts";
 import type { Store } from "../../../store/contract/store.ts";
-import type { LastSeen } from "../../../store/contract/time.ts";
+import type { LastSeen } from "../../../store/contract/cluster.ts";
 
 /** A larger difference between the time of day and the job clock is a step. */
 export const STEP_MS = 1000;

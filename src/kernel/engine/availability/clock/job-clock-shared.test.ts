@@ -2,9 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { advanceUntil, manualClock } from "../../../../../test/support/manual-clock.ts";
 import { eventBus, type EventName } from "../../../events.ts";
-import type { ClusterStore } from "../../../store/contract/cluster.ts";
+import type { ClusterStore, LastSeen, TimeStore } from "../../../store/contract/cluster.ts";
 import { StoreUnavailable } from "../../../store/contract/store.ts";
-import type { LastSeen, TimeStore } from "../../../store/contract/time.ts";
 import { JobClock } from "./job-clock.ts";
 
 const MINUTE = 60_000;

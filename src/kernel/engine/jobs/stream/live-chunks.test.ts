@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../../../test/support/manual-clock.ts";
 import type { Store } from "../../../store/contract/store.ts";
-import type { ChunkRead } from "../../../store/contract/chunks.ts";
+import type { ChunkRead } from "../../../store/contract/jobs.ts";
 import { follow } from "./live-chunks.ts";
 import { streamFrom } from "./stream.ts";
 import { CompletionWaiters } from "../wait.ts";

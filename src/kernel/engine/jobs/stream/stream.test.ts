@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { manualClock } from "../../../../../test/support/manual-clock.ts";
 import { backgroundTasks } from "../../../system/loop.ts";
 import { StoreUnavailable } from "../../../store/contract/store.ts";
-import type { ChunkStore } from "../../../store/contract/chunks.ts";
+import type { ChunkStore } from "../../../store/contract/jobs.ts";
 import { streamNext } from "./stream.ts";
 import { CompletionWaiters } from "../wait.ts";
 

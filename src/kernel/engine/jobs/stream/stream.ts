@@ -3,7 +3,7 @@ import { ApiError } from "../../../core/errors.ts";
 import { isFinal, type JobState } from "../../../core/jobs/job-states.ts";
 import { hex } from "../../../lib/ids.ts";
 import { isJobId } from "../../../core/jobs/job.ts";
-import type { ChunkRead } from "../../../store/contract/chunks.ts";
+import type { ChunkRead } from "../../../store/contract/jobs.ts";
 import { StoreUnavailable } from "../../../store/contract/store.ts";
 import type { JobDeps, JobName } from "../job-deps.ts";
 import type { Follower } from "./live-chunks.ts";

@@ -2,7 +2,7 @@ import { RUNNING } from "../../states.ts";
 import type { ClusterStore, ServerRow } from "../../contract/cluster.ts";
 import type { Running } from "../../contract/jobs.ts";
 import type { Signal } from "../../contract/store.ts";
-import { LAST_SEEN, lastSeenFrom } from "../../tables/time.ts";
+import { LAST_SEEN, lastSeenFrom } from "../../tables/cluster.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 import { KEYS } from "../rows/row.ts";

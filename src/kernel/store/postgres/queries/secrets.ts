@@ -1,5 +1,5 @@
 /** The old texts stay in dead rows until PostgreSQL vacuums the table. */
-import type { SecretStore } from "../../contract/secrets.ts";
+import type { SecretStore } from "../../contract/access.ts";
 import { CHECK_NAME } from "../../../secrets/key-check.ts";
 import type { Signal } from "../../contract/store.ts";
 import type { Database } from "../connection/database.ts";

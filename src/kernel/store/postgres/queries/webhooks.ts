@@ -2,8 +2,7 @@
 import { INLINE_BYTES } from "../../contract/webhooks.ts";
 import { recordTry } from "../../operations/steps.ts";
 import type { AllDialectMethods } from "../../operations/table.ts";
-import { DELIVERIES, withoutNumber } from "../../tables/delivery-rows.ts";
-import { attempted, PENDING_ENDPOINTS } from "../../tables/webhooks.ts";
+import { DELIVERIES, withoutNumber, attempted, PENDING_ENDPOINTS } from "../../tables/webhooks.ts";
 import { texts } from "../connection/arrays.ts";
 import { statement } from "../connection/statement.ts";
 import { jsonTextOf } from "../rows/buffer-transfer.ts";

@@ -1,7 +1,7 @@
 /** The range being read is reserved in the job's row (D7 Delivery). */
 import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
-import type { ChunkRead } from "../../contract/chunks.ts";
+import type { ChunkRead } from "../../contract/jobs.ts";
 import { SESSION_LOCKS, type SessionLiveness } from "../connection/session-liveness.ts";
 import type { Row } from "./row.ts";
 import { type Runner, statement } from "../connection/statement.ts";

@@ -4,7 +4,7 @@ import type { JsonText } from "../../../lib/json/json-text.ts";
 import { Transitions } from "../../apply-transition.ts";
 import type { Result } from "../../row.ts";
 import type { ReadUnit } from "../../operations/unit-of-work.ts";
-import type { ChunkRead } from "../../contract/chunks.ts";
+import type { ChunkRead } from "../../contract/jobs.ts";
 import { openViews } from "../../views.ts";
 import { ATTEMPTS_OF_JOB, attemptsFrom } from "./attempts.ts";
 import { undelivered } from "./chunk-rows.ts";

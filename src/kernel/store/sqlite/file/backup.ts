@@ -1,7 +1,7 @@
 /** Copies of the store (D46): made by the database thread, read by this one. */
 import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
-import { type BackupStore, type CopiedFile, DATABASE_NAME } from "../../contract/backup.ts";
+import { type BackupStore, type CopiedFile, DATABASE_NAME } from "../../contract/store.ts";
 import { piecesOf } from "./file-pieces.ts";
 import { logOf } from "./file-identity.ts";
 import type { PayloadFiles } from "../payload-files/payload-files.ts";

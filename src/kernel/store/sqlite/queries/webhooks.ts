@@ -2,8 +2,7 @@
 import { type DueDelivery, INLINE_BYTES } from "../../contract/webhooks.ts";
 import { recordTry } from "../../operations/steps.ts";
 import type { DialectHandlers } from "../../operations/table.ts";
-import { DELIVERIES, withoutNumber } from "../../tables/delivery-rows.ts";
-import { attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../../tables/webhooks.ts";
+import { DELIVERIES, withoutNumber, attempted, PENDING_ENDPOINTS, SQLITE_BODY_BYTES } from "../../tables/webhooks.ts";
 import { damageOf } from "../file/disk-errors.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import type { RunWork } from "../tables.ts";

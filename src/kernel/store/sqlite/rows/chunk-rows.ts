@@ -3,7 +3,7 @@
  * `operations/unit-of-work.ts`.
  */
 import type { RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
-import type { ChunkRead } from "../../contract/chunks.ts";
+import type { ChunkRead } from "../../contract/jobs.ts";
 import type { Database, Value } from "../file/database.ts";
 import type { Row } from "./row.ts";
 import { damagedText, isWhole, sumOf } from "./text-sums.ts";

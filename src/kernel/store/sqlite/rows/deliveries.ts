@@ -1,7 +1,7 @@
 /** Bodies are in their own table (D21). */
 import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
 import { asOne, type JsonText, stringOf } from "../../../lib/json/json-text.ts";
-import { DELIVERIES, type NumberedDelivery } from "../../tables/delivery-rows.ts";
+import { DELIVERIES, type NumberedDelivery } from "../../tables/webhooks.ts";
 import type { Database, Value } from "../file/database.ts";
 import { type FileBlock, isInFile, textInFile } from "../payload-files/file-block.ts";
 import type { FileTexts } from "./file-texts.ts";
