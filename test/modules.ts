@@ -24,6 +24,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
 	openai: ["spec/client/openai"],
+	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
 	webhooks: ["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
@@ -35,6 +36,7 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
 		...["a GET that changes something is 401", "every operation of a key that is not one of clients"],
 	],
+	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
 };
 

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { given } from "../../test/support/given.ts";
 import { route } from "./api/definition/route.ts";
+import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import type { Hooks } from "./engine/context.ts";
 import type { TraceHooks } from "./core/trace-hooks.ts";
 import type { Module } from "./module.ts";
@@ -97,4 +98,36 @@ it("starts the services of a module once, also if a pull asks for it first, and 
 	const unstarted = moduleHost([module], {});
 	const [asked] = await Promise.allSettled([unstarted.registryLogin("a.example"), unstarted.close()]);
 	expect(asked).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("before it had") } });
+});
+
+it("opens a module before an endpoint that it serves is used, once, and applies its hooks and services", async () => {
+	const started: string[] = [];
+	const refusal = (): undefined => undefined;
+	const module: Module = {
+		name: "one",
+		opensFor: ({ gpusPerWorker }) => gpusPerWorker > 0,
+		async open() {
+			const service = { start: () => void started.push("start"), stop: async () => void started.push("stop") };
+			return { hooks: { refusal }, services: [service] };
+		},
+	};
+	const [plain, needing] = [0, 1].map((gpusPerWorker) => given<Endpoint>({ gpusPerWorker }));
+	const host = moduleHost([module], {});
+	const hooks: Hooks = {};
+	const endpoints = given({ all: () => [{ endpoint: plain }] });
+	const { services } = await host.openAtStart(given({ hooks, endpoints }));
+	for (const each of services) each.start();
+	expect(hooks.openFor!(plain!)).toBeUndefined();
+	expect([hooks.refusal, started]).toEqual([undefined, []]);
+	for (const opening of [hooks.openFor!(needing!), hooks.openFor!(needing!)]) {
+		await opening;
+		expect([hooks.refusal, started]).toEqual([refusal, ["start"]]);
+	}
+	expect(hooks.openFor!(needing!)).toBeUndefined();
+	for (const each of services) await each.stop();
+	expect(started).toEqual(["start", "stop"]);
+	const other = moduleHost([module], {});
+	const stored = given({ all: () => [{ endpoint: needing }] });
+	const atStart = await other.openAtStart(given({ hooks: {}, endpoints: stored }));
+	expect(atStart.services).toHaveLength(2);
 });

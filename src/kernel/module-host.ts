@@ -1,6 +1,11 @@
-/** Opens modules: at the start those that have settings or ask for it, others when something first asks for them. */
+/**
+ * Opens modules: at the start those that have settings, ask for it or serve an endpoint; others when such an endpoint
+ * is stored, or something else first asks for them.
+ */
+import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import { ApiError } from "./core/errors.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
+import type { Hooks } from "./engine/context.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
 import type { AnsweredOf, BoundRoute } from "./http/server/route.ts";
@@ -16,6 +21,9 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 	// A start that fails before has no kernel; nothing may wait for it.
 	kernel.promise.catch(() => {});
 	const opened = new Map<string, Promise<OpenModule>>();
+	/** Modules whose hooks are in use. */
+	const inUse = new Set<string>();
+	let hooks: Hooks = {};
 	const opensAtStart = ({ name, opens }: Module): boolean => opens === "start" || settings[name] !== undefined;
 
 	function open(module: Module): Promise<OpenModule> {
@@ -29,7 +37,12 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		return opening;
 	}
 
-	/** Services of modules that a call opened, which started then. */
+	function use({ name }: Module, its: OpenModule): void {
+		Object.assign(hooks, its.hooks);
+		inUse.add(name);
+	}
+
+	/** Services of modules that a call or an endpoint opened, which started then. */
 	const late: Service[] = [];
 	let isStopping = false;
 
@@ -38,12 +51,18 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		// Nothing would stop its services any more.
 		if (isFirst && isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
 		const its = await open(module);
-		if (isFirst)
-			for (const service of its.services ?? []) {
-				late.push(service);
-				service.start();
-			}
+		if (!isFirst) return its;
+		use(module, its);
+		for (const service of its.services ?? []) {
+			late.push(service);
+			service.start();
+		}
 		return its;
+	}
+
+	function openFor(endpoint: Endpoint): Promise<unknown> | undefined {
+		const closed = modules.filter(({ name, opensFor }) => opensFor?.(endpoint) && !inUse.has(name));
+		return closed.length === 0 ? undefined : Promise.all(closed.map(openByCall));
 	}
 
 	async function stopLate(): Promise<void> {
@@ -61,8 +80,13 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		/** What runs from the start. Services are not started. */
 		async openAtStart(its: Kernel): Promise<{ services: Service[]; answered: AnsweredOf[] }> {
 			kernel.resolve(its);
-			const all = await Promise.all(modules.filter(opensAtStart).map(open));
-			for (const { hooks } of all) Object.assign(its.hooks, hooks);
+			hooks = its.hooks;
+			if (modules.some(({ opensFor }) => opensFor)) hooks.openFor = openFor;
+			const isNeeded = ({ opensFor }: Module): boolean =>
+				opensFor !== undefined && its.endpoints.all().some(({ endpoint }) => opensFor(endpoint));
+			const first = modules.filter((module) => opensAtStart(module) || isNeeded(module));
+			const all = await Promise.all(first.map(open));
+			for (const [at, module] of first.entries()) use(module, all[at]!);
 			return {
 				services: [...all.flatMap(({ services = [] }) => services), { start() {}, stop: stopLate }],
 				answered: all.flatMap(({ answered = [] }) => answered),

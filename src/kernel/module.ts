@@ -4,6 +4,7 @@
  */
 import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
+import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { ErrorTable } from "./core/error-table.ts";
 import type { Access } from "./engine/access/access.ts";
@@ -32,6 +33,8 @@ export interface Module<Settings = unknown> {
 	readonly events?: EventTable;
 	/** Opened at every start, because it has no settings but must see what happens. */
 	readonly opens?: "start";
+	/** It is also opened before an endpoint with such settings is used: at the start, or when they are stored. */
+	readonly opensFor?: (endpoint: Endpoint) => boolean;
 	/** It is also opened by a request with a cookie and without a key, and for its sign-in link. */
 	readonly authenticates?: true;
 	/** It is also opened when a launcher asks for the login to a registry of images. */
@@ -50,7 +53,7 @@ export interface OpenModule {
 	readonly services?: readonly Service[];
 	/** Sees answers of routes, the kernel's too. Only of modules that are opened at the start. */
 	readonly answered?: AnsweredOf;
-	/** Used if the module is opened at the start. */
+	/** Used from then on. Of all modules, one has a hook. */
 	readonly hooks?: Hooks;
 	/** Called when the service has stopped, while the store is still open. */
 	close?(): Promise<void>;

@@ -7,6 +7,7 @@ import { docker } from "./docker/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
+import { quotas } from "./quotas/module.ts";
 import { registries } from "./registries/module.ts";
 import { releases } from "./releases/module.ts";
 import { telemetry } from "./telemetry/module.ts";
@@ -20,6 +21,7 @@ export const MODULES: readonly ServiceModule[] = [
 	console,
 	docker,
 	openai,
+	quotas,
 	registries,
 	releases,
 	telemetry,

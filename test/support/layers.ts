@@ -271,6 +271,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
 	...moduleRows("openai"),
+	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {
 		"canaries.ts": [

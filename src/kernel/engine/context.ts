@@ -1,4 +1,6 @@
 import type { BudgetMeters } from "../core/budgets.ts";
+import type { Endpoint } from "../core/endpoints/endpoint.ts";
+import type { ApiError } from "../core/errors.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EpochMs } from "../lib/time.ts";
 import type { TraceHooks } from "../core/trace-hooks.ts";
@@ -35,6 +37,15 @@ export interface EngineContext {
 export interface Hooks {
 	traces?: TraceHooks;
 	releases?: ReleasePolicy;
+	/**
+	 * Opens the modules that serve an endpoint with such settings, before these are used: when they are stored, here or
+	 * by another server. Undefined: nothing is to be opened.
+	 */
+	openFor?: (endpoint: Endpoint) => Promise<unknown> | undefined;
+	/**
+	 * Why a submission to the endpoint is refused. Undefined, at once or later, if it is not. Rejects as the store does.
+	 */
+	refusal?: (endpoint: Endpoint) => Promise<ApiError | undefined> | undefined;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
 	webhookFault?: (url: string) => string | undefined;
 }

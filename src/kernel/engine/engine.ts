@@ -1,6 +1,5 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
-import { HOUR_MS } from "../core/metrics/metric-buckets.ts";
 import { knownModels } from "../core/management/gpu-pools.ts";
 import type { ManagementRules } from "../core/management/rules.ts";
 import type { Clock } from "../system/clock.ts";
@@ -19,7 +18,6 @@ import type { EngineContext } from "./context.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
-import { gpuQuotas } from "./limits/gpu-quotas.ts";
 import { createLimits } from "./limits/limits.ts";
 import { managedEndpoints } from "./management/endpoints.ts";
 import { createResources } from "./management/resources.ts";
@@ -146,11 +144,7 @@ export function createEngine(o: EngineOptions) {
 		registry: workers.registry,
 		held: workers.gpus.held,
 	});
-	const quotas = gpuQuotas({
-		...context,
-		runTime: async (q) => (await metrics.history.total({ ...q, step: HOUR_MS })).execution.sum,
-	});
-	const jobs = createJobs({ ...context, access, cluster, endpoints, workers, gpuQuotas: quotas });
+	const jobs = createJobs({ ...context, access, cluster, endpoints, workers });
 	const releases = createReleases({ endpoints, workers });
 	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
 	const storeState: StoreState = {

@@ -27,9 +27,9 @@ const submit = (endpoint: string, headers: Record<string, string> = {}) =>
 	call(service.url, `/v2/${endpoint}/run`, { body: { input: {} }, headers });
 
 /** A job of the endpoint runs for so many seconds. */
-async function runs(endpoint: string, seconds: number): Promise<void> {
-	const worker = await handWorker(service, endpoint);
-	const id = await submitted(service, endpoint);
+async function runs(endpoint: string, seconds: number, at = service): Promise<void> {
+	const worker = await handWorker(at, endpoint);
+	const id = await submitted(at, endpoint);
 	await worker.takeThis(id);
 	await clock.advance(seconds * 1000);
 	await worker.done(id, { output: 1 });
@@ -79,4 +79,16 @@ it("D14, D43: a repeated submission gets its job, and raising the limit lets oth
 	expect((await submit("keyed", headers)).json.id).toBe(id);
 	await call(service.url, "/v1/endpoints/keyed", { method: "PATCH", body: { limits: { gpuSecondsPerDay: 121 } } });
 	expect((await submit("keyed", { "idempotency-key": "new" })).status).toBe(200);
+});
+
+it("D43: the first quota of a service holds as soon as it is stored, also for runs before it", async () => {
+	const alone = await startService({ endpoints: { late: { gpusPerWorker: 2, leaseMs: 600_000 } }, clock });
+	try {
+		await runs("late", 5, alone);
+		const body = { limits: { gpuSecondsPerDay: 10 } };
+		await call(alone.url, "/v1/endpoints/late", { method: "PATCH", body });
+		expectError(await call(alone.url, "/v2/late/run", { body: { input: {} } }), 429, "gpu_quota_used");
+	} finally {
+		await endWith(alone, clock);
+	}
 });

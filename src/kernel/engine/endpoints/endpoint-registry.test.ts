@@ -24,6 +24,7 @@ it("D39: a change or deletion that the store cannot take has not begun", async (
 		const known = endpointRegistry(store, {
 			encryption: encryption([randomBytes(32)], randomBytes),
 			random: randomBytes,
+			hooks: {},
 		});
 		await known.put(settings("ep", { workersMax: 1 }), 1);
 		await store.close();
@@ -50,8 +51,8 @@ it("D22: a change encrypts the webhook secret with the current key, whatever key
 	const current = encryption([key, earlier], randomBytes);
 	const store = await openSqlite({ path: join(folder, "s.db") });
 	try {
-		await endpointRegistry(store, { encryption: before, random: randomBytes }).put(settings("ep"), 1);
-		const known = endpointRegistry(store, { encryption: current, random: randomBytes });
+		await endpointRegistry(store, { encryption: before, random: randomBytes, hooks: {} }).put(settings("ep"), 1);
+		const known = endpointRegistry(store, { encryption: current, random: randomBytes, hooks: {} });
 		await known.load(() => {});
 		const secret = before.decrypt(known.encryptedSecret("ep")!);
 		await known.put(settings("ep", { workersMax: 2 }), 2);
@@ -76,6 +77,7 @@ it("D39: an endpoint that a server of the version before stored is read without 
 		const known = endpointRegistry(store, {
 			encryption: encryption([randomBytes(32)], randomBytes),
 			random: randomBytes,
+			hooks: {},
 		});
 		await known.load((id, fault) => expect.unreachable(`${id}: ${fault}`));
 		expect(known.get("ep")).toEqual(
@@ -91,7 +93,7 @@ it("D39: what is stored of an endpoint with defaults is readable for servers of 
 	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
 	const store = await openSqlite({ path: join(folder, "s.db") });
 	try {
-		const own = { encryption: encryption([randomBytes(32)], randomBytes), random: randomBytes };
+		const own = { encryption: encryption([randomBytes(32)], randomBytes), random: randomBytes, hooks: {} };
 		const known = endpointRegistry(store, own);
 		const storedWebhooks = async () => {
 			const [row] = await store.endpoints.list();

@@ -8,6 +8,7 @@ import type { ReleaseChanges } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../lib/ids.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
+import type { EngineContext } from "../context.ts";
 import { openSettings, resealText, sealSettings } from "./sealed-settings.ts";
 import { nextSecret, SECRET_OVERLAP_MS } from "./webhook-secrets.ts";
 
@@ -28,7 +29,7 @@ export type EndpointRegistry = ReturnType<typeof endpointRegistry>;
 
 export function endpointRegistry(
 	{ endpoints: store }: Store,
-	{ encryption, random }: { encryption: Encryption; random: Random },
+	{ encryption, random, hooks }: { encryption: Encryption; random: Random; hooks: EngineContext["hooks"] },
 ) {
 	const entries = new Map<string, EndpointEntry>();
 	const removing = new Set<string>();
@@ -80,6 +81,7 @@ export function endpointRegistry(
 					onFault(id, fault);
 					continue;
 				}
+				await hooks.openFor?.(read.endpoint);
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
 				stored.set(id, { text: settings });
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
@@ -102,6 +104,7 @@ export function endpointRegistry(
 			now: EpochMs,
 			{ overlapMs = SECRET_OVERLAP_MS, ...more }: PutOptions = {},
 		): Promise<boolean> {
+			await hooks.openFor?.(endpoint);
 			const { id, webhookSecret, ...settings } = endpoint;
 			const secretText = { text: webhookSecret, overlapMs, now };
 			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);

@@ -39,6 +39,7 @@ function server(own: Store = store, events = eventBus(), shared = true): Endpoin
 			now: () => 1,
 			clock: systemClock,
 			random: randomBytes,
+			hooks: {},
 			events,
 			encryption: sealing,
 			background: { run: (_what: string, work: Promise<unknown>) => void (done = work) },

@@ -21,6 +21,7 @@ function registry(store: Store, key = KEY): EndpointRegistry {
 	return endpointRegistry(store, {
 		encryption: encryption([key], randomBytes),
 		random: randomBytes,
+		hooks: {},
 	});
 }
 

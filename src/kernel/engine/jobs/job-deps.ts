@@ -2,7 +2,6 @@ import type { Access } from "../access/access.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { GpuQuotas } from "../limits/gpu-quotas.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Dispatch } from "./dispatch/dispatch.ts";
 import type { CompletionWaiters } from "./wait.ts";
@@ -12,7 +11,6 @@ export interface JobDeps extends EngineContext {
 	cluster: Pick<Cluster, "shared" | "others" | "leads">;
 	endpoints: Pick<Endpoints, "get" | "has" | "entry" | "releaseOf">;
 	workers: Pick<Workers, "registry" | "launcher" | "stopSignals" | "allViews" | "ended">;
-	gpuQuotas: GpuQuotas;
 	dispatch: Dispatch;
 	waiters: CompletionWaiters;
 }

@@ -43,7 +43,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	d.space.admit();
 	const size = sizeOf(q.input);
 	d.stored.admit(size);
-	const refusing = d.gpuQuotas.refusal(endpoint);
+	const refusing = d.hooks.refusal?.(endpoint);
 	const refusal = refusing && (await refusing);
 	// A repetition gets its job all the same: no queue is short enough for a new one.
 	if (refusal && !q.idempotency) throw refusal;

@@ -1,8 +1,8 @@
 /** GPU seconds per day where several servers count, and when they are read (D43). */
 import { expect, it } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { eventBus } from "../../events.ts";
+import { given } from "../../../test/support/given.ts";
+import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
+import { eventBus } from "../../kernel/events.ts";
 import { gpuQuotas } from "./gpu-quotas.ts";
 
 const ENDPOINT = { id: "ep", gpusPerWorker: 1, limits: { gpuSecondsPerDay: 10 } } as Endpoint;

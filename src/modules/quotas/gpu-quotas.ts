@@ -1,12 +1,9 @@
-/**
- * GPU seconds of each endpoint per day (D43): what the metrics of all servers have since midnight UTC. An endpoint
- * without a quota costs nothing.
- */
-import { DAY_MS } from "../../core/durations.ts";
-import { type Endpoint, gpuBound } from "../../core/endpoints/endpoint.ts";
-import { ApiError } from "../../core/errors.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { EngineContext } from "../context.ts";
+/** GPU seconds of each endpoint per day (D43): what the metrics of all servers have since midnight UTC. */
+import { DAY_MS } from "../../kernel/core/durations.ts";
+import { type Endpoint, gpuBound } from "../../kernel/core/endpoints/endpoint.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
 
 /** Age of the sum at which it is read again, ms. Other servers store theirs once a minute. */
 const READ_MS = 10_000;
@@ -23,8 +20,6 @@ type Deps = Pick<EngineContext, "now" | "events" | "calendar"> & {
 	/** Returns the sum of the runs since then, ms. */
 	runTime: (q: { endpoint: string; from: EpochMs; to: EpochMs }) => Promise<number>;
 };
-
-export type GpuQuotas = ReturnType<typeof gpuQuotas>;
 
 export function gpuQuotas({ now, events, calendar, runTime }: Deps) {
 	const uses = new Map<string, Use>();
