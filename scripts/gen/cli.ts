@@ -46,10 +46,10 @@ export const cli: Page = {
 function section(action: Action): string {
 	const { name, summary, flags, examples = [] } = action;
 	const usage = [`sluice ${name} ${synopsisOf(action)}`.trimEnd(), ...examples].join("\n");
-	const rows = Object.entries(flags).map(([flag, { value, short, summary: what, many }]) => [
+	const rows = Object.entries(flags).map(([flag, { value, short, summary: what }]) => [
 		(short === undefined ? "" : `${code(`-${short}`)}, `) +
 			code(value === undefined ? `--${flag}` : `--${flag} ${value}`),
-		plain(what) + (many ? " May be given more than once." : ""),
+		plain(what),
 	]);
 	return (
 		`## sluice ${name}\n\n${plain(summary)}\n\n\`\`\`sh\n${usage}` +

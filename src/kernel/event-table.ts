@@ -1,12 +1,12 @@
 /**
- * Every event with its facts, level and log line. Those of no interest to an operator, or of each job, have the level
- * debug. Events never carry a payload or a secret.
+ * Every event with its facts, level and log line. Events that are of no interest to an operator, or that occur for each
+ * job, have the level debug. No event contains a payload or a secret.
  */
 import type { JobState } from "./core/jobs/job-states.ts";
 import { sharedIdText } from "./core/workers/shared-id.ts";
 import type { ExitReason } from "./core/workers/worker-reason.ts";
 
-/** `below` follows in the text format with indented lines. Undefined: no line. */
+/** A sentence; the text format prints `below` after it, as indented lines. Undefined: the event has no line. */
 type LogLine = string | { sentence: string; below: string } | undefined;
 
 export interface EventDefinition<Facts> {
@@ -53,27 +53,27 @@ export const EVENTS = {
 	"server.joined": info<{ server: string; url: string }>(
 		({ server, url }) => `server ${server} at ${url} shares the store`,
 	),
-	/** It left, or (`silent`) sends no heartbeats any more. */
+	/** A server that shared the store left, or (`silent`) stopped sending heartbeats. */
 	"server.left": warn<{ server: string; url: string; silent: boolean }>(
 		({ server, url, silent }) => `server ${server} at ${url} ${silent ? "sends no heartbeats" : "has left"}`,
 	),
-	/** This server leads a role from now on, or (`scale:` and an endpoint) starts its workers. */
+	/** This server took a role; the role `scale:ENDPOINT` is to start the workers of that endpoint. */
 	"lease.taken": debug<{ name: string }>(),
-	/** It does not lead it any more. */
+	/** This server does not have the role any more. */
 	"lease.lost": debug<{ name: string }>(),
-	/** Hints of the store or of other servers may have been lost: their subjects are read again. */
+	/** Notifications of the store or of other servers may have been lost: what they are about is read again. */
 	"hints.lost": debug(),
-	/** A job is persisted and waits; `again` when a retry queued it; `ignored`: members without effect. */
+	/** A job is durable and waits. `again`: a retry queued it. `ignored`: members of the submission without effect. */
 	"job.queued": debug<{ endpoint: string; id: string; again?: true; ignored?: readonly string[] | undefined }>(),
 	/** Jobs of the endpoint are queued, not dispatched (D29). */
 	"endpoint.paused": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: paused`),
-	/** They are dispatched again. */
+	/** Jobs of a paused endpoint are dispatched again. */
 	"endpoint.resumed": info<{ endpoint: string }>(({ endpoint }) => `${endpoint}: resumed`),
 	/** The endpoint does not exist for callers any more; its jobs are being cancelled (D39). */
 	"endpoint.removed": info<{ endpoint: string }>(
 		({ endpoint }) => `${endpoint}: deleted; its jobs are being cancelled`,
 	),
-	/** Nothing of a removed endpoint is left. */
+	/** The last jobs and rows of a removed endpoint were deleted. */
 	"endpoint.deleted": debug<{ endpoint: string }>(),
 	/** Endpoints were created, changed or removed, here or by another server. */
 	"endpoints.changed": debug(),
@@ -81,7 +81,7 @@ export const EVENTS = {
 	"queue.purged": info<{ endpoint: string; removed: number }>(
 		({ endpoint, removed }) => `${endpoint}: the queue was purged, ${removed} jobs removed`,
 	),
-	/** A job was dispatched to a worker after it had waited for `waitedMs`; `release`: that launched the worker (D50). */
+	/** A job was sent to a worker after a wait of `waitedMs`. `release`: the version that launched the worker (D50). */
 	"job.started": debug<{
 		endpoint: string;
 		id: string;
@@ -91,15 +91,15 @@ export const EVENTS = {
 		waitedMs: number;
 	}>(),
 	/**
-	 * A job reached its final state; `ranMs` where its worker reported it. `elsewhere`: another server
-	 * that shares the store did it, and announces it too.
+	 * A job reached a final state. `ranMs` is set if its worker reported the end. `elsewhere`: another server that
+	 * shares the store recorded the end, and emits this event too.
 	 */
 	"job.settled": debug<{
 		endpoint: string;
 		id: string;
 		state: JobState;
 		ranMs?: number;
-		/** That reported it. */
+		/** The worker that reported the end. */
 		worker?: string;
 		/** Version of the release that launched its worker (D50). */
 		release?: number | undefined;
@@ -127,15 +127,15 @@ export const EVENTS = {
 	"worker.adopted": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} taken over`),
 	/** A launched worker got its warm-up (D28). */
 	"worker.warming": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} runs its warm-up`),
-	/** A launched worker failed at its warm-up; `worker.failed` follows. */
+	/** The warm-up of a launched worker failed; `worker.failed` follows. */
 	"warmup.failed": debug<{ endpoint: string; worker: string; reason: string }>(),
-	/** A worker called for the first time, and its warm-up is over. */
+	/** A worker has called for the first time and has finished its warm-up, if it has one. */
 	"worker.ready": info<{ endpoint: string; worker: string }>((facts) => `${nameOf(facts)} ready`),
 	/** A worker reported itself unhealthy, or only its ping process is left. */
 	"worker.unhealthy": warn<{ endpoint: string; worker: string; reason: string }>(
 		(facts) => `${nameOf(facts)} is unhealthy: ${facts.reason}`,
 	),
-	/** A worker uses more of a GPU than its part (`gpuMemoryGb`); `ends`: it gets no more jobs for that (D27). */
+	/** A worker uses more of a GPU than its part (`gpuMemoryGb`). `ends`: it therefore gets no more jobs (D27). */
 	"worker.exceeded": warn<{ endpoint: string; worker: string; why: string; ends: boolean }>(
 		(facts) => `${nameOf(facts)}: ${facts.why}`,
 	),
@@ -143,11 +143,11 @@ export const EVENTS = {
 	"worker.shared": warn<{ endpoint: string; worker: string }>(
 		({ endpoint, worker }) => `${endpoint}: ${sharedIdText(worker)}`,
 	),
-	/** A lease ended of a worker that has never pinged; once for each worker (D16). */
+	/** The lease of a worker that has never pinged ended; emitted once for each worker (D16). */
 	"worker.warned": warn<{ endpoint: string; worker: string; warning: string }>(
 		(facts) => `${nameOf(facts)}: ${facts.warning}`,
 	),
-	/** The platform does not run a launched worker yet; again when the reason changes. */
+	/** The platform does not run a launched worker yet; emitted again when the reason changes. */
 	"worker.waiting": info<{ endpoint: string; worker: string; reason: string; message: string }>(
 		(facts) => `${nameOf(facts)} does not run yet: ${facts.message}`,
 	),
@@ -157,17 +157,17 @@ export const EVENTS = {
 	"worker.falling_asleep": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is put to sleep: ${facts.why}`,
 	),
-	/** It has released its GPUs. */
+	/** A worker that was put to sleep has released its GPUs. */
 	"worker.asleep": info<{ endpoint: string; worker: string; ms: number }>(
 		(facts) => `${nameOf(facts)} sleeps, after ${facts.ms} ms`,
 	),
-	/** It has its GPUs again and takes jobs. */
+	/** A worker that slept has its GPUs again and takes jobs. */
 	"worker.woken": info<{ endpoint: string; worker: string; ms: number }>(
 		(facts) => `${nameOf(facts)} is awake, after ${facts.ms} ms`,
 	),
 	/**
-	 * A start or a wake of a launched worker is over. `phases`: `start` or `wake` as a whole, then its parts as far as it
-	 * came, from and until ms of the job clock. `fault`: why it failed, the code of an exit.
+	 * A start or a wake of a launched worker has ended. `phases`: first `start` or `wake` as a whole, then the parts
+	 * that it reached, each with begin and end in ms of the job clock. `fault`: why it failed, such as an exit code.
 	 */
 	"worker.timed": debug<{
 		endpoint: string;
@@ -176,13 +176,13 @@ export const EVENTS = {
 		fault?: string | undefined;
 		phases: readonly (readonly [name: string, from: number, until: number])[];
 	}>(),
-	/** A launched worker is being stopped to make room for another endpoint; `was`: at the decision (D28). */
+	/** A launched worker is being stopped to make room for another endpoint. `was`: its state at the decision (D28). */
 	"room.made": debug<{ endpoint: string; worker: string; was: "idle" | "busy" }>(),
 	/** A launched worker is being stopped. */
 	"worker.stopping": info<{ endpoint: string; worker: string; why: string }>(
 		(facts) => `${nameOf(facts)} is stopped: ${facts.why}`,
 	),
-	/** A launched worker exited; `reason`: what the platform says about it. */
+	/** A launched worker exited. `reason`: the platform's description of the exit. */
 	"worker.exited": info<{
 		endpoint: string;
 		worker: string;
@@ -197,7 +197,7 @@ export const EVENTS = {
 			? sentence
 			: { sentence, below: `; its last lines:\n${lastOutput.trimEnd()}` };
 	}),
-	/** A worker could not be started, crashed or is unhealthy (`launchedAs`); the next start is after `retryMs`. */
+	/** A worker crashed, could not be started or is unhealthy (with `launchedAs`). The next start is after `retryMs`. */
 	"worker.failed": error<{ endpoint: string; reason: string; retryMs: number; launchedAs?: string | undefined }>(
 		({ endpoint, reason, retryMs }) =>
 			`${endpoint}: no worker could be started: ${reason}; next try in ${retryMs / 1000} s`,
@@ -211,8 +211,8 @@ export const EVENTS = {
 	/** A worker was asked to stop a job (D18). */
 	"stop.sent": debug<{ endpoint: string; id: string; worker: string }>(),
 	/**
-	 * The grace is over and the worker cannot be killed for the job: Sluice does not manage it, or it
-	 * runs other jobs (D18).
+	 * `stopGraceMs` has passed, and the worker cannot be killed for this job: Sluice did not launch it, or it runs other
+	 * jobs (D18).
 	 */
 	"stop.unconfirmed": warn<{ endpoint: string; id: string; worker: string }>(
 		(facts) => `${nameOf(facts)} was asked to stop job ${facts.id} and has not confirmed it`,
@@ -232,7 +232,7 @@ export const EVENTS = {
 			`${endpoint}: the webhook of job ${id} to ${host} failed: ${reason}; ` +
 			(retryMs === undefined ? "it is not tried again" : `next try in ${retryMs / 1000} s`),
 	),
-	/** Stored secrets may still be encrypted with an earlier key (D22). */
+	/** Some stored secrets may still be encrypted with an earlier key (D22). */
 	"secrets.earlier": info(
 		() =>
 			"stored secrets may be encrypted with the earlier key, which is still needed; run: sluice migrate --reencrypt",
@@ -249,19 +249,19 @@ export const EVENTS = {
 	),
 	/** The TLS certificate was read again and is in use (D34). */
 	"certificate.reloaded": info(() => "the TLS certificate was read again and is in use"),
-	/** The changed certificate files cannot be used; the old certificate stays in use. */
+	/** The changed certificate files cannot be used; the earlier certificate stays in use. */
 	"certificate.failed": error<{ reason: string }>(
-		({ reason }) => `the TLS certificate was not replaced, the old certificate stays in use: ${reason}`,
+		({ reason }) => `the TLS certificate was not replaced, the earlier one stays in use: ${reason}`,
 	),
-	/** Lines that are missing on stderr here, because nothing read it and as many wait for it as may. */
+	/** Log lines were dropped, because stderr was not read and the buffer for it was full. */
 	"log.dropped": warn<{ lines: number }>(
 		({ lines }) => `${lines} lines of this log are missing here: stderr was not read fast enough`,
 	),
 	/** The store cannot be written. */
 	"store.away": error<{ why: string }>(({ why }) => `the store cannot be written: ${why}`),
 	/**
-	 * The store is unavailable, and as many bytes of workers' posts are held as the server may hold: further
-	 * ones are refused. Once for each outage (D40).
+	 * The store is unavailable, and the held posts of workers have reached their limit in bytes: further posts are
+	 * refused. Emitted once for each outage (D40).
 	 */
 	"posts.refused": error<{ heldBytes: number }>(
 		({ heldBytes }) =>
@@ -277,13 +277,14 @@ export const EVENTS = {
 	"disk.enough": info<{ freeBytes: number }>(
 		({ freeBytes }) => `the disk of the store has ${mebibytes(freeBytes)} free again`,
 	),
-	/** This process cannot use the store any more, and ends. */
+	/** The process cannot use the store any more, and exits. */
 	"store.failed": error<{ why: string }>(({ why }) => `the store has failed: ${why}`),
 	/** The store can be written again. */
 	"store.back": info(() => "the store can be written again"),
 	/**
-	 * A request has ended, with the access log on. `route`: as the API defines it. `bytesIn` and `bytesOut`: what its
-	 * connection received and sent since the request before, headers included. `job`: of the path, or submitted (D51).
+	 * A request has ended; only with the access log on. `route`: the path as the API defines it. `bytesIn`, `bytesOut`:
+	 * bytes that its connection received and sent since the previous request, headers included. `job`: the job in the
+	 * path, or the one that was submitted (D51).
 	 */
 	"request.served": info<{
 		method: string;
@@ -301,10 +302,10 @@ export const EVENTS = {
 		({ method, route, status, ms, bytesIn, bytesOut, ...others }) =>
 			`${method} ${route} ${status} ${ms} ms, ${bytesIn} bytes in, ${bytesOut} out${namedFacts(others)}`,
 	),
-	/** A response was an error of 500 or more. */
+	/** A request was answered with a status of 500 or more. */
 	"request.failed": error<{ method: string; path: string; status: number; requestId: string; error: unknown }>(
 		({ method, path, status, requestId, error }) => {
-			// One `store.away` covers all requests.
+			// A single `store.away` stands for all requests of an outage.
 			if (status === 503) return undefined;
 			const what = `${method} ${path} was answered ${status} (${requestId})`;
 			return status === 500

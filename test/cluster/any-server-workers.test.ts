@@ -81,7 +81,7 @@ describe("workers", () => {
 				(shown) => shown.warning !== undefined,
 			);
 			expect(warning).toBe(
-				`worker ${w.id} sends no pings: jobs over 2 s are started again; set leaseMs of the endpoint`,
+				`worker ${w.id} sends no pings: jobs that take over 2 s are started again; raise leaseMs of the endpoint`,
 			);
 		}
 	});

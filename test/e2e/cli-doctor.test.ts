@@ -134,7 +134,7 @@ describe("sluice doctor", () => {
 			"sqlite:/proc/none/sluice.db",
 		);
 		expect(elsewhere.findings.filter(({ level }) => level !== "ok").map(({ check }) => check)).toEqual(["service"]);
-		expect(about(elsewhere, "configuration")[1]?.message).toContain(`not checked: the service is at ${url}.`);
+		expect(about(elsewhere, "configuration")[1]?.message).toContain(`The service is at ${url}:`);
 
 		writeFileSync(join(place.path, "file"), "");
 		const unwritable = await ask({}, "--store", "sqlite:./file/sluice.db");
@@ -253,7 +253,7 @@ describe("sluice doctor", () => {
 			}),
 		]);
 		const text = await ask("doctor");
-		expect(text.stdout).toMatch(/^PROBLEM {2}endpoint crashing: .*\n +\| no weights\n +-> The whole log/m);
+		expect(text.stdout).toMatch(/^PROBLEM {2}endpoint crashing: .*\n +\| no weights\n +-> Read the whole log/m);
 		const { stdout: listed } = await ask("endpoints");
 		expect(listed).toMatch(/^crashing +crashing +crashing +1 /m);
 		expect(listed).toMatch(/^attached +attached +no workers +1 /m);
@@ -277,7 +277,7 @@ describe("sluice doctor", () => {
 		await until("the second start", () => service.stderr().match(/worker \S+ started/g)?.length === 2);
 		const { code, stdout } = await ask("doctor");
 		expect(stdout).toMatch(/^PROBLEM {2}endpoint crashing: 1 job waits: .*exit code 7/m);
-		expect(stdout).toMatch(/exit code 7.*\n +\| no weights\n +-> The whole log: sluice workers logs crashing\./);
+		expect(stdout).toMatch(/exit code 7.*\n +\| no weights\n +-> Read the whole log: sluice workers logs crashing\./);
 		expect(code).toBe(1);
 	});
 

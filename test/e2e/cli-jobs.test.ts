@@ -88,7 +88,7 @@ describe("sluice jobs", () => {
 		});
 		expect(await ask("jobs", "get", "words", "z".repeat(12))).toMatchObject({
 			code: 1,
-			stderr: "No job was found whose id ends with 'zzzzzzzzzzzz'. Of an old job pass the whole id.\n",
+			stderr: "No recent job has an id that ends with 'zzzzzzzzzzzz'. For an older job pass the whole id.\n",
 		});
 		expect(await ask("jobs", "cancel", "words", MISSING)).toMatchObject({
 			code: 1,

@@ -60,7 +60,7 @@ describe("sluice keys", () => {
 		expect(rotated).toMatchObject({
 			code: 0,
 			stdout: expect.stringMatching(/^sluice_[0-9a-f]{48}\n$/),
-			stderr: expect.stringMatching(/^Rotated key 'nightly batch'\. The one before is no longer valid/),
+			stderr: expect.stringMatching(/^Rotated key 'nightly batch'\. The earlier one is no longer valid/),
 		});
 		for (const [each, code] of [
 			[key, 1],

@@ -94,7 +94,7 @@ it("D34: serves https only, from TLS 1.2 on, and asks browsers to stay with it",
 	const plain = await fetch(`${url.replace("https:", "http:")}/v1/keys`);
 	expect([plain.status, await plain.json()]).toEqual([
 		400,
-		{ error: expect.stringContaining("speaks https only"), code: "https_only" },
+		{ error: expect.stringContaining("accepts https only"), code: "https_only" },
 	]);
 	// OpenSSL's own security level refuses older versions too: a handshake would show that only.
 	expect((await readCertificate(files, Date.now())).options.minVersion).toBe("TLSv1.2");

@@ -64,7 +64,7 @@ it("D36: doctor warns of a standby that no commit waits for, and of one that is 
 	const { cluster } = await opened(primary.url(name));
 	expect(await cluster!.standbys()).toEqual({ connected: 1, isSynchronous: false });
 	expect(await finding("standby")).toMatch(
-		/^warning \| A standby is connected, and commits wait for none: .* \| ALTER SYSTEM SET synchronous_/,
+		/^warning \| No standby is synchronous \(1 connected\): .* \| ALTER SYSTEM SET synchronous_/,
 	);
 	await set(primary, "synchronous_standby_names", "ANY 1 (standby)");
 	const names = "Commits wait for standbys \\(synchronous_standby_names = ANY 1 \\(standby\\)\\)";

@@ -121,7 +121,7 @@ export const T = {
 		endpoints: "Endpoints",
 		nothing: "No match.",
 		noJob: (id: string) => `No endpoint has a job ${id}.`,
-		noJobEnd: (end: string) => `No job was found whose id ends with ${end}. Enter the whole id of an old job.`,
+		noJobEnd: (end: string) => `No recent job has an id that ends with ${end}. Enter the whole id of an older job.`,
 		jobEnd: (end: string) => `Job …${end}`,
 		searchJobs: (endpoint: string, text: string) => `Search jobs of ${endpoint}: ${text}`,
 		pause: (endpoint: string) => `Pause ${endpoint}`,

@@ -58,7 +58,7 @@ const add: Action = {
 const use: Action = {
 	name: "use",
 	args: ["NAME"],
-	summary: "let commands use a context, where neither SLUICE_URL nor SLUICE_API_KEY is set",
+	summary: "make a context the default of commands, unless SLUICE_URL or SLUICE_API_KEY is set",
 	local: true,
 	flags: {},
 	examples: ["sluice context use production"],

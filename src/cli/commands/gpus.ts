@@ -6,7 +6,7 @@ import { type Columns, cellsOf, serviceAction } from "../framework/service-actio
 import { lineWidth, shortTime, table } from "../framework/table.ts";
 
 const NONE =
-	"No GPUs are given to workers. Set gpus in sluice.yaml or SLUICE_GPUS to their number on this machine, or add\n" +
+	"No GPUs are configured. Set gpus in sluice.yaml, or SLUICE_GPUS, to the number of GPUs of this machine, or add\n" +
 	"hosts; see docs/guides/gpus.md.\n";
 
 /** A GPU and one of its holders, where it has any. */
@@ -37,7 +37,7 @@ const COLUMNS: Columns<Row> = {
 const list = serviceAction<{ gpus: Gpu[] }>({
 	name: "list",
 	args: [],
-	summary: "list the GPUs of this machine and of Docker hosts, and who has them",
+	summary: "list the GPUs of this machine and of Docker hosts, and the workers that have them",
 	request: "GET /v1/gpus",
 	text({ gpus }, { flags }) {
 		if (gpus.length === 0) return NONE;

@@ -83,7 +83,7 @@ it("D36: an endpoint of the management API keeps its id, and each setting withou
 		"k3v9t2xa: 'networkVolumes' has no meaning here: mount a folder with launcher.volumes: [/folder:/runpod-volume].",
 		"k3v9t2xa: 'gpu.pools' has no meaning here.",
 		"k3v9t2xa: 'gpu.minCudaVersion' has no meaning here.",
-		"k3v9t2xa: Its workers start once there is the secret token: sluice secrets set token",
+		"k3v9t2xa: Its workers start once the secret token exists: sluice secrets set token",
 	]);
 });
 
@@ -142,9 +142,9 @@ it("D36: --output writes a new file and replaces none", async () => {
 });
 
 it.each<[unknown, RegExp]>([
-	["no json", /is no endpoint of RunPod's management API/],
+	["no json", /is not an endpoint of RunPod's management API/],
 	[{ title: "x", config: {} }, /endpoints create ID --from FOLDER/],
-	[{ endpoints: [] }, /is no endpoint/],
+	[{ endpoints: [] }, /is not an endpoint/],
 	[{ ...FROM_API, type: "LOAD_BALANCER" }, /load balancer cannot be imported/],
 	[{ ...FROM_API, workers: { min: 0, max: 5000 } }, /k3v9t2xa: workersMax must be a whole number from 0 to 1000/],
 ])("D36: %j is refused with a sentence, and nothing is written", async (value, says) => {

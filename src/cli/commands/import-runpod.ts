@@ -61,7 +61,7 @@ function importedFrom(value: unknown, file: string): Imported[] {
 	const all = found.filter(isObject).filter((each) => isObject(each["scaling"]));
 	if (all.length > 0 && all.length === found.length) return all.map(fromApi);
 	throw new CliError(
-		`${file} is no endpoint of RunPod's management API with its scaling. Settings of a repository with a hub.json: ` +
+		`${file} is not an endpoint of RunPod's management API with its scaling. For a repository with a hub.json use: ` +
 			"sluice endpoints create ID --from FOLDER",
 	);
 }
@@ -106,7 +106,7 @@ function fromApi(endpoint: Members): Imported {
 	if (timeout && !hasTimeout) notes.push("'timeout' must be over 5 s: the default is used.");
 	const texts = Object.entries(membersOf(env)).map(([key, value]) => [key, String(value)]);
 	for (const secret of secretNames(Object.fromEntries(texts)))
-		notes.push(`Its workers start once there is the secret ${secret}: sluice secrets set ${secret}`);
+		notes.push(`Its workers start once the secret ${secret} exists: sluice secrets set ${secret}`);
 	const settings = {
 		name,
 		workersMin: min,

@@ -39,7 +39,9 @@ function expiresAt({ expires }: FlagValues): string | undefined {
 	if (expires === undefined) return undefined;
 	const span = spanOf("expires", expires);
 	if (span > spanOf("expires", LONGEST))
-		throw new CliError(`Option --expires must be at most ${LONGEST}, not '${expires}'. Leave it out for no end.`);
+		throw new CliError(
+			`Option --expires must be at most ${LONGEST}, not '${expires}'. Without it the key does not expire.`,
+		);
 	return new Date(systemClock.now() + span).toISOString();
 }
 
@@ -81,12 +83,12 @@ const create = serviceAction<NewKey>({
 const rotate = serviceAction<NewKey>({
 	name: "rotate",
 	args: ["ID"],
-	summary: "replace a key; the new one is printed to stdout, the one before ends at once",
+	summary: "replace a key; the new one is printed to stdout, the earlier one becomes invalid at once",
 	flags: EXPIRES,
 	examples: ["sluice keys rotate 3f2a91c4 --expires 90d"],
 	request: "POST /v1/keys/{ID}/rotate",
 	body: ({ flags }) => ({ expiresAt: expiresAt(flags) }),
-	note: ({ name }) => `Rotated key '${name}'. The one before is no longer valid. The new one is not shown again.\n`,
+	note: ({ name }) => `Rotated key '${name}'. The earlier one is no longer valid. The new one is not shown again.\n`,
 	shownOnce: "key",
 	text: ({ key }) => `${key}\n`,
 });

@@ -23,7 +23,7 @@ export const migrate: Action = {
 				"secrets become unreadable",
 		},
 		"accept-missing-log": {
-			summary: "SQLite: go on without the log (-wal) of a file that was copied without it",
+			summary: "SQLite: accept a file that was copied without its log (-wal), whose latest jobs are missing",
 		},
 		"rotate-secret": { summary: "SQLite with a key file: encrypt stored secrets with a new key" },
 		reencrypt: {

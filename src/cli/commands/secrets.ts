@@ -53,7 +53,7 @@ const set: Action = {
 const remove: Action = {
 	name: "remove",
 	args: ["NAME"],
-	summary: "remove a secret; workers that still name it do not start any more",
+	summary: "remove a secret; workers of endpoints that still name it do not start",
 	flags: {},
 	examples: ["sluice secrets remove hf_token"],
 	async run({ args: [name = ""], service }) {

@@ -78,7 +78,7 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 		findings.push(ok("configuration", `${config.endpoints.length} endpoints are configured.`));
 		if (service.answers && config.publicUrl !== undefined) findings.push(await publicUrlFinding(config.publicUrl));
 		if (!here) {
-			const elsewhere = `Its store, port, files and launchers are not checked: the service is at ${base}.`;
+			const elsewhere = `The service is at ${base}: its store, port, files and launchers cannot be checked from here.`;
 			return [...findings, ok("configuration", elsewhere), ...service.findings];
 		}
 		findings.push(

@@ -44,7 +44,7 @@ function standbyFindings({ synchronousNames, connected, synchronous }: Standbys)
 				"standby",
 				`Commits wait for standbys (synchronous_standby_names = ${synchronousNames}); connected: ` +
 					`${connected}${synchronous === null ? "" : `, synchronous: ${synchronous}`}.` +
-					(others ? " Promote no other one: acknowledged jobs may be missing there." : ""),
+					(others ? " Do not promote any other standby: acknowledged jobs may be missing there." : ""),
 			),
 		];
 	}
@@ -52,8 +52,7 @@ function standbyFindings({ synchronousNames, connected, synchronous }: Standbys)
 	return [
 		warning(
 			"standby",
-			`${connected === 1 ? "A standby is" : `${connected} standbys are`} connected, and commits ` +
-				"wait for none: after a failover the jobs and results acknowledged last may be missing.",
+			`No standby is synchronous (${connected} connected): a failover may lose the last acknowledged jobs and results.`,
 			"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'; SELECT pg_reload_conf(); With " +
 				"two standbys, one may fail; docs/scaling.md has more.",
 		),

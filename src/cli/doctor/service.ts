@@ -76,7 +76,7 @@ async function readyFinding(base: string): Promise<Finding> {
 		`The service at ${base} is running but not ready${reason}`,
 		(json as { code?: unknown } | undefined)?.code === "store_unavailable"
 			? "Free space on the store's disk, or make it reachable: the service then continues."
-			: "It is stopping, or its store is not writable: see its log.",
+			: "The service is stopping, or its store cannot be written: see its log.",
 	);
 }
 
@@ -114,7 +114,7 @@ function endpointFinding({ id, paused, jobs, workers, workersMax, launcher, reas
 	const isServed = jobs.inQueue === 0 && workers.idle + workers.running > 0 && reason?.code !== "crashed";
 	if (reason && !isServed && !PASSING.has(reason.code) && reason.progress === undefined) {
 		const lines = printableLines(reason.lastLine ?? "").trimEnd();
-		const fix = `The whole log: sluice workers logs ${id}. Then: sluice workers start ${id}`;
+		const fix = `Read the whole log: sluice workers logs ${id}. Then: sluice workers start ${id}`;
 		return { ...problem(check, waits + reason.message, fix), ...(lines !== "" && { lines: [lines] }) };
 	}
 	if (workers.unhealthy > 0) {

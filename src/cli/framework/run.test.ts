@@ -117,7 +117,7 @@ it.each<[string, RegExp]>([
 	["--url http://127.0.0.1:1 jobs --key k get words", /^Missing argument JOB\. Usage: sluice jobs get/],
 	["--key=k keys revoke a b", /^Unexpected argument 'b'\./],
 	["endpoints list -o yml", /^--output must be table, .*, not 'yml'\. Did you mean 'yaml'\?\n$/],
-	["jobs get words abc", /^'abc' is no id of a job: pass it whole, or 6 characters or more of its end\.\n$/],
+	["jobs get words abc", /^'abc' is not the id of a job: pass the whole id, or its last 6 or more characters\.\n$/],
 	["keys revoke a b", /^Unexpected argument 'b'\./],
 	["endpoints delete words", /--yes/],
 ])("D36: sluice %s exits 2 with a sentence, before a service is asked", async (words, says) => {
@@ -167,7 +167,7 @@ it.each(MAKES_A_KEY)(
 		expect(await sluice("keys", ...words, "--expires", "999999999d")).toEqual({
 			code: 2,
 			stdout: "",
-			stderr: "Option --expires must be at most 36500d, not '999999999d'. Leave it out for no end.\n",
+			stderr: "Option --expires must be at most 36500d, not '999999999d'. Without it the key does not expire.\n",
 		});
 	},
 );

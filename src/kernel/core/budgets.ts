@@ -1,4 +1,4 @@
-/** What callers, all together or each of them, may hold or use of a resource of a server (D41). */
+/** Resource limits of a server, per caller and in total (D41). */
 import { record } from "../lib/record.ts";
 
 export interface Budget {
@@ -8,7 +8,7 @@ export interface Budget {
 	maximum: number;
 	/** One sentence. */
 	description: string;
-	/** What happens once it is spent, one sentence. */
+	/** What happens beyond the budget, one sentence. */
 	beyond: string;
 }
 
@@ -20,9 +20,9 @@ export const BUDGETS = {
 		maximum: 1_000_000,
 		description: "Open connections of clients and workers.",
 		beyond:
-			"The oldest without a valid key or token is closed, else the new one. Those without one are also closed " +
-			"while they hold more than 32 MiB of unfinished headers together, and any with more than 256 unanswered " +
-			"requests, 1,024 once authenticated.",
+			"The oldest connection without a valid key or token is closed, or the new one if there is none. Connections " +
+			"without one are also closed while together they hold more than 32 MiB of unfinished headers. " +
+			"Any connection with more than 256 unanswered requests (1,024 once authenticated) is closed.",
 	},
 	auditRetention: {
 		unit: "ms",
@@ -38,7 +38,7 @@ export const BUDGETS = {
 		minimum: 5,
 		maximum: 100_000,
 		description: "Wrong keys, worker tokens and sign-in links of one address (IPv6: /64) in a minute.",
-		beyond: "Wrong ones of the address are answered 429; valid ones pass.",
+		beyond: "Further wrong ones of the address are answered 429; valid ones pass.",
 	},
 	webhookSenders: {
 		unit: "count",
@@ -46,9 +46,9 @@ export const BUDGETS = {
 		minimum: 4,
 		maximum: 10_000,
 		description:
-			"Webhooks being sent: of one endpoint at most 32, to one host and port 4, with bodies of 128 MiB, of one " +
-			"endpoint 32 MiB. Half of each is for receivers whose last attempt was answered.",
-		beyond: "Further ones wait, endpoints and their receivers in turn.",
+			"Webhooks being sent at once; of one endpoint at most 32, to one host and port at most 4. Their bodies have " +
+			"at most 128 MiB, of one endpoint 32 MiB. Half of each is for receivers whose last attempt was answered.",
+		beyond: "Further ones wait; endpoints, and receivers within each, are served round robin.",
 	},
 	reservedDisk: {
 		unit: "bytes",
@@ -64,9 +64,9 @@ export const BUDGETS = {
 		minimum: 64 * 1024 ** 2,
 		maximum: 2 ** 50,
 		description:
-			"Inputs, results and chunks of all jobs in the store, as of the last 15 s, beyond half of it 2 s. " +
-			"With SQLite whole payload files count, which stay as long as one of their payloads. " +
-			"Of one endpoint: its setting `limits.storedMb`.",
+			"Inputs, results and chunks of all jobs in the store, read every 15 s, every 2 s beyond half of the budget. " +
+			"With SQLite whole payload files count, which exist as long as one of their payloads does. " +
+			"For one endpoint see its setting `limits.storedMb`.",
 		beyond: "Submissions are 503 `store_full` until less is stored.",
 	},
 	management: {
@@ -74,8 +74,8 @@ export const BUDGETS = {
 		default: 32,
 		minimum: 4,
 		maximum: 10_000,
-		description: "Requests in flight under `/v1` of one key; `used`: of all keys.",
-		beyond: "They are answered 429 `management_busy`.",
+		description: "Requests in flight under `/v1` of one key. In `/metrics`, `used` is the sum of all keys.",
+		beyond: "Further ones are answered 429 `management_busy`.",
 	},
 	memory: {
 		unit: "bytes",
@@ -83,21 +83,20 @@ export const BUDGETS = {
 		minimum: 64 * 1024 * 1024,
 		maximum: 1024 ** 4,
 		description:
-			"Requests from their arrival until they are stored, and answers until they are read, over " +
-			"16 KiB each; half of it for clients, all of it for workers, and to one key or worker no " +
-			"more than remains free. Where the service may use less than 1 GiB, the default is a quarter of it.",
+			"Requests over 16 KiB from their arrival until they are stored, and answers over 16 KiB until they are read. " +
+			"Clients together may use half of it, workers all of it, and one key or worker no more than remains free. " +
+			"If the service may use less than 1 GiB of memory, the default is a quarter of that.",
 		beyond:
-			"Requests of clients wait for 5 s, reports of workers for 120 s, then 429 `memory_share` or 503 `memory_spent`.",
+			"Requests of clients wait for 5 s, reports of workers for 120 s; then they are answered 429 `memory_share` " +
+			"or 503 `memory_spent`.",
 	},
 	readTimeout: {
 		unit: "ms",
 		default: 30_000,
 		minimum: 1000,
 		maximum: 300_000,
-		description:
-			"How long a client or worker may send nothing of a body that it has begun, or read nothing of an answer " +
-			"that it waits for.",
-		beyond: "A request is answered 408; the connection is closed.",
+		description: "How long a client or worker may pause while it sends a body, or while it reads an answer.",
+		beyond: "An unfinished request is answered 408; the connection is closed.",
 	},
 } as const satisfies Record<string, Budget>;
 
@@ -107,7 +106,7 @@ export type BudgetLimits = Readonly<Record<BudgetName, number>>;
 
 const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
-/** `available`: bytes of memory the service may use. */
+/** Returns all budgets: as configured, else the defaults. `available`: bytes of memory that the service may use. */
 export function budgetLimits(
 	configured: Partial<BudgetLimits> = {},
 	available = Number.POSITIVE_INFINITY,
@@ -120,7 +119,7 @@ export function budgetLimits(
 
 export class BudgetMeter {
 	readonly limit: number;
-	/** Held now; of a budget per caller, by the one with most. */
+	/** Amount held now; of a budget per caller, that of the caller who holds most. */
 	used = 0;
 	spent = 0;
 

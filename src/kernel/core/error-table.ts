@@ -5,7 +5,7 @@ export interface ErrorEntry {
 	sentence: string;
 	/** Seconds for `Retry-After`. */
 	retryAfter?: number;
-	/** A status of 500 or more that is no fault of the service: it is not logged. */
+	/** Set for a status of 500 or more that is not a fault of the service, so it is not logged. */
 	isExpected?: true;
 }
 
@@ -15,7 +15,7 @@ export const ERRORS = {
 	unprocessable: { status: 422, sentence: "The request has {count}: {first}" },
 	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
-	https_only: { status: 400, sentence: "This port speaks https only: begin the address with https://." },
+	https_only: { status: 400, sentence: "This port accepts https only: use an address that begins with https://." },
 	unauthorized: { status: 401, sentence: "{why} Send the header 'Authorization: Bearer <API key>'." },
 	forbidden: { status: 403, sentence: "{why}" },
 	worker_unauthorized: {
@@ -36,7 +36,7 @@ export const ERRORS = {
 		status: 404,
 		sentence:
 			"There is no log of worker '{worker}' of endpoint '{endpoint}': the id is unknown, the " +
-			"worker is external, or it exited too long ago.",
+			"worker is external, or its log was already removed.",
 	},
 	worker_gone: {
 		status: 404,
@@ -68,19 +68,19 @@ export const ERRORS = {
 	endpoint_changed: {
 		status: 409,
 		sentence:
-			"Other servers changed the endpoint '{endpoint}' at the same time, repeatedly, so that this change was " +
-			"not made. Send it again.",
+			"This change was not made, because other servers repeatedly changed the endpoint '{endpoint}' at the same " +
+			"time. Send it again.",
 	},
 	endpoint_unreadable: {
 		status: 409,
 		sentence:
-			"The settings of the endpoint '{endpoint}' were stored by another version of Sluice, and this server cannot " +
-			"read them: {fault} Update this server, or set all of them with PUT /v1/endpoints/{endpoint}.",
+			"This server cannot read the settings of the endpoint '{endpoint}', which another version of Sluice stored: " +
+			"{fault} Update this server, or set all of them with PUT /v1/endpoints/{endpoint}.",
 	},
 	secret_exists: {
 		status: 409,
 		sentence:
-			"There is a secret '{name}' already. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
+			"The secret '{name}' already exists. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
 	last_admin_key: {
 		status: 409,
@@ -109,14 +109,14 @@ export const ERRORS = {
 	},
 	unsupported_encoding: {
 		status: 415,
-		sentence: "A body with Content-Encoding '{encoding}' is not read here; send it plain, or as one of {codings}.",
+		sentence: "Content-Encoding '{encoding}' is not supported; send the body uncompressed, or as one of {codings}.",
 	},
-	bad_encoding: { status: 400, sentence: "The body is no valid {encoding} as its Content-Encoding says: {why}." },
+	bad_encoding: { status: 400, sentence: "The body is not valid {encoding}, as its Content-Encoding says: {why}." },
 	headers_too_large: {
 		status: 431,
 		sentence:
-			"The request line and headers are over 16 KB together (of workers: 64 KB), or over 1000 " +
-			"lines; send fewer or shorter ones.",
+			"Request line and headers have more than 16 KB (for workers 64 KB) or 1000 lines; " +
+			"send fewer or shorter headers.",
 	},
 	request_timeout: { status: 408, sentence: "The request did not arrive completely in time; send it again." },
 	rate_limited: {
@@ -135,16 +135,16 @@ export const ERRORS = {
 	too_many_worker_ids: {
 		status: 429,
 		sentence:
-			"{limit} workers use this token of endpoint '{endpoint}' at this server; '{worker}' would be one more. " +
-			"Give each worker one id for as long as it runs: an id counts for two minutes after its last call. " +
+			"{limit} worker ids already use this token of endpoint '{endpoint}' at this server; '{worker}' would exceed " +
+			"the limit. Let each worker keep its id while it runs: an id counts for two minutes after its last call. " +
 			"For more workers make another token with 'sluice worker-env {endpoint} --replicas'.",
 		retryAfter: 5,
 	},
 	too_many_failures: {
 		status: 429,
 		sentence:
-			"More than {limit} wrong keys, worker tokens or sign-in links in a minute came from {address}; " +
-			"this one is wrong too. A valid one is accepted at any time.",
+			"{address} has sent more than {limit} wrong keys, worker tokens or sign-in links in a minute, " +
+			"and this one is wrong too. A valid one is accepted at any time.",
 		retryAfter: 60,
 	},
 	management_busy: {
@@ -179,16 +179,16 @@ export const ERRORS = {
 	quota_full: {
 		status: 429,
 		sentence:
-			"The jobs of endpoint '{endpoint}' have {stored} MB of inputs, results and chunks stored, and this " +
-			"input has {size} MB; its limit limits.storedMb is {limit} MB. Wait for results to expire, " +
+			"Endpoint '{endpoint}' has {stored} MB of inputs, results and chunks in the store; this input has " +
+			"{size} MB, and limits.storedMb is {limit} MB. Wait for results to expire, " +
 			"shorten retention, or raise limits.storedMb.",
 		retryAfter: 5,
 	},
 	gpu_quota_used: {
 		status: 429,
 		sentence:
-			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit " +
-			"limits.gpuSecondsPerDay is {limit}. It accepts jobs again at {end}, or when limits.gpuSecondsPerDay is raised.",
+			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit, " +
+			"limits.gpuSecondsPerDay, is {limit}. It accepts jobs again at {end}, or when this limit is raised.",
 		retryAfter: 60,
 	},
 	draining: {
@@ -210,7 +210,7 @@ export const ERRORS = {
 	store_full: {
 		status: 503,
 		sentence:
-			"The jobs of all endpoints have {stored} MB of inputs, results and chunks stored; the budget 'stored' " +
+			"All endpoints together have {stored} MB of inputs, results and chunks in the store; the budget 'stored' " +
 			"is {limit} MB. Wait for results to expire, shorten retention, or raise budgets.stored.",
 		retryAfter: 5,
 		isExpected: true,
@@ -218,8 +218,8 @@ export const ERRORS = {
 	memory_spent: {
 		status: 503,
 		sentence:
-			"Requests and unread answers of all callers hold the budget 'memory' of this server ({limit} bytes), " +
-			"and this one needs {bytes} more. Try again after the time in Retry-After.",
+			"Requests and unread answers of all callers use up the budget 'memory' of this server ({limit} bytes); " +
+			"this request needs {bytes} more. Try again after the time in Retry-After.",
 		retryAfter: 5,
 		isExpected: true,
 	},
@@ -234,14 +234,14 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** An error of a module, which has its code in itself. */
+/** An error of a module. Its entry contains its code, so that modules need no common list of codes. */
 export interface ModuleError extends ErrorEntry {
 	code: string;
 	/** What the client should do, for the documentation. */
 	advice: string;
 }
 
-/** Keys are codes. */
+/** Errors of a module by their codes. */
 export type ErrorTable = Readonly<Record<string, ModuleError>>;
 
 export function errorTable<const T extends Readonly<Record<string, Omit<ModuleError, "code">>>>(

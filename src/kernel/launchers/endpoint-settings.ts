@@ -33,5 +33,5 @@ function sleepFaults({ sleep, gpusPerWorker, launcher }: Endpoint): Fault[] {
 			},
 		];
 	if (gpusPerWorker > 0) return [];
-	return [{ field: "sleep", message: "is for workers with GPUs: set gpusPerWorker or gpuMemoryGb." }];
+	return [{ field: "sleep", message: "needs workers with GPUs: set gpusPerWorker or gpuMemoryGb." }];
 }

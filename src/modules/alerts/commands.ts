@@ -43,7 +43,7 @@ const ENDPOINT_FLAG = { endpoint: { value: "ID", summary: "only of this endpoint
 const silence = serviceAction<Silence>({
 	name: "silence",
 	args: ["ALERT"],
-	summary: "send no messages about an alert for a time",
+	summary: "suppress messages about an alert for a time",
 	flags: {
 		for: { value: "TIME", summary: "how long, such as 30m or 2h (default 2h)" },
 		...ENDPOINT_FLAG,
@@ -73,7 +73,7 @@ const unsilence = serviceAction({
 const test: Action = {
 	name: "test",
 	args: [],
-	summary: "send a test message to each receiver; exit code 1 if one does not get it",
+	summary: "send a test message to each receiver; exit code 1 if one does not accept it",
 	flags: OUTPUT_FLAGS,
 	async run(input) {
 		formatOf(input.flags);

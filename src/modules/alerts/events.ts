@@ -7,7 +7,7 @@ export const EVENTS = {
 	"alert.resolved": info<{ alert: string; summary: string }>(
 		({ alert, summary }) => `${alert} is resolved; it was: ${summary}`,
 	),
-	/** A receiver has not got a message about alerts; the next try is after `retryMs` (D53). */
+	/** A receiver did not accept a message about alerts; the next attempt is after `retryMs` (D53). */
 	"alert.unsent": error<{ receiver: string; reason: string; retryMs: number }>(
 		({ receiver, reason, retryMs }) =>
 			`the receiver ${receiver} was not notified of alerts: ${reason}; next try in ${retryMs / 1000} s`,

@@ -35,14 +35,14 @@ const ALERTS = object({
 export type Alerts = Static<typeof ALERTS>;
 
 const LIST_ALERTS = route("listAlerts", "GET /v1/alerts", "read", {
-	summary: "Alerts that fire, the oldest first, and silences; for a key of some endpoints those of these.",
+	summary: "Alerts that fire, the oldest first, and silences. A key for some endpoints gets only theirs.",
 	answer: { description: "The alerts.", schema: ALERTS },
 });
 
 export const SILENCED_ENDPOINT = text("endpoint", 64, "The endpoint of the silence; absent: the silence of all.");
 
 const SILENCE_ALERT = route("silenceAlert", "PUT /v1/alerts/:alert/silence", "admin", {
-	summary: "Sends no messages about an alert for a time. One that fires at its end is sent then.",
+	summary: "Suppresses messages about an alert for a time. If it still fires at the end, a message is sent then.",
 	answer: { description: "The silence.", schema: SILENCE },
 	body: {
 		description: "How long, and of which endpoint.",

@@ -26,7 +26,7 @@ const MINUTE = 60;
 /** Fewer failed jobs are no trend. */
 export const FEWEST_FAILURES = 5;
 
-/** Reasons for missing workers that mean that there is no room. */
+/** Reasons for missing workers that mean that no GPU, node or host has room. */
 export const NO_ROOM: readonly string[] = ["no_gpu_free", "unschedulable", "queued"];
 
 /** Wrong keys are a scan, and lock out no valid key. */
@@ -86,7 +86,7 @@ export const ALERT_RULES = {
 		unit: "count",
 		forSeconds: 10 * MINUTE,
 		severity: "warning",
-		summary: "{endpoint} needs a worker for which there is no room ({reason}).",
+		summary: "{endpoint} needs a worker, but no GPU, node or host has room for it ({reason}).",
 	},
 	SluiceNoWorkers: {
 		of: "service",
@@ -162,7 +162,7 @@ export const ALERT_RULES = {
 		// A new standby is asynchronous until it has caught up and is named.
 		forSeconds: 30 * MINUTE,
 		severity: "warning",
-		summary: "Standbys of PostgreSQL: {value}, and commits wait for none. A failover would lose acknowledged jobs.",
+		summary: "No standby of PostgreSQL is synchronous ({value} connected): a failover would lose acknowledged jobs.",
 	},
 	SluiceSwaps: {
 		of: "server",
@@ -172,7 +172,7 @@ export const ALERT_RULES = {
 		forSeconds: 60 * MINUTE,
 		windowSeconds: 60 * MINUTE,
 		severity: "warning",
-		summary: "GPUs load models for longer than they work: {value} of the time of jobs.",
+		summary: "GPUs spend more time on loading models than on jobs: {value} of the time of jobs.",
 	},
 } as const satisfies Readonly<Record<string, AlertRule>>;
 

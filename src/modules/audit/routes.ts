@@ -28,7 +28,7 @@ export const KEY_FILTER = text("key", 100, "Only entries of the key with this id
 export const ACTION_FILTER = text("action", 100, "Only this operation, by its operationId.");
 
 const LIST_AUDIT = route("listAudit", "GET /v1/audit", "admin", {
-	summary: "What administrators changed, and whose variables they were shown, most recent first.",
+	summary: "What administrators changed, and the objects whose variables they read, most recent first.",
 	answer: {
 		description: "A page of entries.",
 		schema: pageOf("entries", AUDIT_ENTRY),

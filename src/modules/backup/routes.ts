@@ -13,7 +13,8 @@ export const BACKUP_STATUS = object({
 });
 
 const CREATE_BACKUP = route("createBackup", "POST /v1/backup", "admin", {
-	summary: "Copies the SQLite store while the service runs, and sends the copy. The key for secrets is not in it.",
+	summary:
+		"Copies the SQLite store while the service runs and sends the copy, which does not contain the key for secrets.",
 	answer: {
 		description: "A tar of backup.json, sluice.db and SHA256SUMS, which is last. It is complete only with that.",
 		media: "application/x-tar",
@@ -23,7 +24,7 @@ const CREATE_BACKUP = route("createBackup", "POST /v1/backup", "admin", {
 });
 
 const GET_BACKUP = route("getBackup", "GET /v1/backup", "admin", {
-	summary: "How far the backup is that is being made.",
+	summary: "The progress of the backup that is being made.",
 	answer: {
 		description: "The progress.",
 		schema: BACKUP_STATUS,

@@ -23,7 +23,7 @@ const ENDS = {
 	broken: {
 		status: 500,
 		code: "attempt_lost",
-		message: "The worker was lost during its answer. The answer so far is incomplete; send the request again.",
+		message: "The worker was lost during the answer, which is incomplete. Send the request again.",
 	},
 } as const;
 

@@ -5,8 +5,8 @@ export const ERRORS = errorTable({
 	release_not_found: {
 		status: 404,
 		sentence:
-			"Endpoint '{endpoint}' has no version '{version}', or it is not kept any more. " +
-			"GET /v1/endpoints/{endpoint}/releases lists those that are.",
+			"Endpoint '{endpoint}' has no version '{version}', or it was removed as too old. " +
+			"GET /v1/endpoints/{endpoint}/releases lists the versions that are kept.",
 		advice: "List the releases of the endpoint.",
 	},
 	release_refused: { status: 409, sentence: "{why}", advice: "Do what the sentence says." },

@@ -9,7 +9,7 @@ export const EVENTS = {
 	),
 	/** A canary goes on after its `maxMs`, because too few jobs of one of the versions have ended (D50). */
 	"release.not_compared": warn<{ endpoint: string; version: number; why: string }>(
-		({ endpoint, version, why }) => `${endpoint}: version ${version} stays a canary: ${why}`,
+		({ endpoint, version, why }) => `${endpoint}: version ${version} remains a canary: ${why}`,
 	),
 	/** A release's workers crashed or its canary's jobs failed: the last healthy settings are in force (D50). */
 	"release.rolled_back": error<{ endpoint: string; reason: string }>(

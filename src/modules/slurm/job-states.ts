@@ -138,7 +138,11 @@ export function faultIn(
 				"folder on the nodes.",
 		};
 	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN))
-		return { code: "deleted", crash: false, message: `${job} was started twice: its controller lost its first start.` };
+		return {
+			code: "deleted",
+			crash: false,
+			message: `${job} was started twice: the controller lost the record of its first start.`,
+		};
 	if (OVER_MEMORY.test(output)) return endReason(job, "OUT_OF_MEMORY");
 	// A shell's codes for a program that it cannot execute or find.
 	const [, code] = /^(126|127):/.exec(end.exitCode ?? "") ?? [];

@@ -3,8 +3,8 @@ import { warn } from "../../kernel/event-table.ts";
 
 export const EVENTS = {
 	/**
-	 * A receiver did not answer several attempts of an endpoint in a row: its webhooks wait for
-	 * `retryMs` (D21).
+	 * A receiver did not answer several attempts of an endpoint in a row: further webhooks of the endpoint to it wait
+	 * for `retryMs` (D21).
 	 */
 	"webhook.paused": warn<{ endpoint: string; host: string; reason: string; unanswered: number; retryMs: number }>(
 		({ endpoint, host, unanswered, reason, retryMs }) =>

@@ -50,7 +50,7 @@ it("D43: beyond gpuSecondsPerDay jobs are refused until midnight UTC, after a re
 	const answer = await submit("ep");
 	const { error } = expectError(answer, 429, "gpu_quota_used");
 	const end = Math.ceil(clock.now() / DAY_MS) * DAY_MS;
-	expect(error).toContain("used 100 GPU seconds since midnight UTC; its limit limits.gpuSecondsPerDay is 100.");
+	expect(error).toContain("used 100 GPU seconds since midnight UTC; its limit, limits.gpuSecondsPerDay, is 100.");
 	expect(error).toContain(`again at ${new Date(end).toISOString()}`);
 	expect(Number(answer.headers.get("retry-after"))).toBe(Math.ceil((end - clock.now()) / 1000));
 	for (const endpoint of ["free", "off"]) {

@@ -44,7 +44,9 @@ it("D26: a token of many replicas has 2,000 ids at most; results are never refus
 		expect(refused.status, refused.text).toBe(429);
 		expect(JSON.parse(refused.text)).toEqual({
 			code: "too_many_worker_ids",
-			error: expect.stringMatching(/^2000 workers use this token .*'late' would be one more\. .*--replicas'\.$/),
+			error: expect.stringMatching(
+				/^2000 worker ids already use this token .*'late' would exceed the limit\. .*--replicas'\.$/,
+			),
 		});
 		// The token of another worker is not affected, nor is a worker that is known.
 		expect((await (await b.worker()).ping()).status).toBe(200);

@@ -81,7 +81,7 @@ describe("D16: a job longer than the lease", () => {
 	it("names the worker once that sends no pings, in the log and on its page, until it pings", async () => {
 		const worker = await b.worker();
 		for (const output of ["first", "second"]) await works(worker, await b.submit(), 30_000, output);
-		const warning = "sends no pings: jobs over 20 s are started again; set leaseMs of the endpoint";
+		const warning = "sends no pings: jobs that take over 20 s are started again; raise leaseMs of the endpoint";
 		expect(b.of("worker.warned")).toEqual([{ endpoint: b.ep, worker: worker.id, warning }]);
 		const shown = async (): Promise<unknown> =>
 			(await call(b.url, `/v1/endpoints/${b.ep}/workers`)).json.workers[0].warning;

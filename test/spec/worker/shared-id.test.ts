@@ -109,7 +109,8 @@ describe("D16: two processes with one worker id", () => {
 			[second, []],
 		]);
 		expect(b.of("worker.shared")).toEqual([{ endpoint: b.ep, worker: first.id }]);
-		const said = `two processes use the worker id ${first.id}: start each with its own \`sluice worker-env\``;
+		const remedy = "start each with variables of its own from `sluice worker-env`";
+		const said = `two processes use the worker id ${first.id}: ${remedy}`;
 		expect((await shown(first)).warning).toContain(said);
 		const { timeline } = (await call(b.url, `/v1/endpoints/${b.ep}/jobs/${id}`)).json;
 		expect(timeline).toContainEqual(

@@ -36,7 +36,7 @@ export const diff: Action = {
 export const apply: Action = {
 	name: "apply",
 	args: [],
-	summary: "create and change endpoints of the service so that they are as in sluice.yaml; shows the changes and asks",
+	summary: "create and change endpoints of the service to match sluice.yaml; shows the changes and asks",
 	flags: { ...FLAGS, ...YES_FLAG },
 	examples: ["sluice apply -f sluice.yaml", "sluice apply -f sluice.yaml --yes --context production"],
 	async run(input) {

@@ -63,7 +63,7 @@ const list = listAction<JobSummary>({
 const get: Action = {
 	name: "get",
 	args: ["ENDPOINT", "JOB"],
-	summary: "print a job with its timeline and the reason why it waits; of its id the end is enough",
+	summary: "print a job with its timeline and the reason why it waits; the end of its id is enough",
 	flags: OUTPUT_FLAGS,
 	examples: [
 		"sluice jobs get hello 01a1fe89-4aef-7775-8192-266968f696d3",

@@ -23,15 +23,20 @@ export async function wholeId(service: ServiceClient, endpoint: string, given: s
 /** Searches all endpoints if none are given. Throws {@link CliError}. */
 export async function findJob(service: ServiceClient, end: string, endpoints?: string[]): Promise<FoundJob> {
 	if (end.length < SHORTEST_ID || !/^[\w-]+$/.test(end))
-		throw new CliError(`'${end}' is no id of a job: pass it whole, or ${SHORTEST_ID} characters or more of its end.`);
+		throw new CliError(
+			`'${end}' is not the id of a job: pass the whole id, or its last ${SHORTEST_ID} or more characters.`,
+		);
 	const found: FoundJob[] = [];
 	for (const endpoint of endpoints ?? (await allEndpoints(service)))
 		for await (const id of idsWith(service, endpoint, end)) if (id.endsWith(end)) found.push({ endpoint, id });
 	if (found.length === 1) return found[0]!;
 	if (found.length === 0)
-		throw new CliError(`No job was found whose id ends with '${end}'. Of an old job pass the whole id.`, 1);
+		throw new CliError(`No recent job has an id that ends with '${end}'. For an older job pass the whole id.`, 1);
 	const ids = found.slice(0, 3).map(({ id }) => id);
-	throw new CliError(`More than one job has an id that ends with '${end}': ${ids.join(", ")}. Pass more of it.`, 1);
+	throw new CliError(
+		`More than one job has an id that ends with '${end}': ${ids.join(", ")}. Pass more characters.`,
+		1,
+	);
 }
 
 async function allEndpoints({ request }: ServiceClient): Promise<string[]> {

@@ -25,7 +25,7 @@ const list: Action = {
 	args: ["[ENDPOINT]"],
 	summary: "list the workers of one endpoint or of all",
 	flags: {
-		all: { short: "a", summary: "also those that have ended: the last 50 of each endpoint" },
+		all: { short: "a", summary: "include the last 50 workers of each endpoint that have ended" },
 		...OUTPUT_FLAGS,
 	},
 	examples: ["sluice workers list", "sluice workers list hello --all"],
@@ -104,7 +104,7 @@ export function explained({ retryAt, lastLine, ...reason }: Omit<WorkerReason, "
 const start = serviceAction({
 	name: "start",
 	args: ["ENDPOINT"],
-	summary: "start workers now where starts are paused after crashes",
+	summary: "start workers now although starts are paused after crashes",
 	examples: ["sluice workers start hello"],
 	request: "POST /v1/endpoints/{ENDPOINT}/workers/start",
 	text: (_, { args: [endpoint] }) =>
@@ -114,15 +114,15 @@ const start = serviceAction({
 const logs: Action = {
 	name: "logs",
 	args: ["ENDPOINT", "[WORKER]"],
-	summary: "print the log of a launched worker, or the last lines of all, also after they have exited",
+	summary: "print the log of a launched worker, or the last lines of all, including workers that have exited",
 	flags: {
-		search: { value: "TEXT", summary: "only lines with this text, of all that is kept; newest last" },
+		search: { value: "TEXT", summary: "only lines with this text, in all kept logs; newest last" },
 		level: { value: "LEVEL", summary: "only lines of debug, info, warn or error and above" },
 		since: { value: "TIME", summary: "only lines written since then, such as 15m ago or 2026-01-31T12:00:00Z" },
 		until: { value: "TIME", summary: "only lines written until then" },
 		timestamps: { short: "t", summary: "begin each line with its time" },
 		whole: { summary: "start with the first line that is kept" },
-		follow: { short: "f", summary: "print new lines until the worker exits; without WORKER those of all until Ctrl-C" },
+		follow: { short: "f", summary: "print new lines until the worker exits; without WORKER, of all until Ctrl-C" },
 		tail: { value: "N", summary: "start with the last N lines, 0 to 10000 (default 100)" },
 		job: { value: "JOB", summary: "only lines that the worker's SDK marks with this job" },
 		json: { summary: "print each line as JSON, with all its fields" },
@@ -226,7 +226,7 @@ export const logsCommand: Action = {
 			return await logs.run(input);
 		}
 		if (args.length > 1 || flags["whole"] !== undefined || flags["timestamps"] !== undefined)
-			throw new CliError("With --service --whole, --timestamps and WORKER have no effect.");
+			throw new CliError("--whole, --timestamps and WORKER cannot be used with --service.");
 		const query = queryOf({ ...flags, ...rangeOf(flags), endpoint: args[0] }, [
 			...FILTERS,
 			...["job", "endpoint", "follow", "tail"],
@@ -248,7 +248,7 @@ function logText({ text, time = "" }: LogLine, flags: ActionInput["flags"]): str
 const stop: Action = {
 	name: "stop",
 	args: ["[ENDPOINT]", "[WORKER]"],
-	summary: "stop a launched worker, or all, once its jobs have ended; it gets no more",
+	summary: "stop a launched worker, or all; they get no more jobs and first finish those they have",
 	flags: { all: { summary: "all launched workers of the endpoint, or of all endpoints" }, ...YES_FLAG, ...JSON_FLAG },
 	examples: ["sluice workers stop hello hello-dcc00034eac5 --yes", "sluice workers stop --all"],
 	async run(input) {
@@ -280,7 +280,7 @@ async function stopAll(input: ActionInput, endpoint: string | undefined): Promis
 	const json = { stopped: launched.map(({ id }) => id) };
 	const text =
 		`${launched.length} workers get no more jobs and stop once they have finished those they run. ` +
-		"Others start where jobs wait or workersMin asks for them.\n";
+		"Others start if jobs wait or workersMin requires them.\n";
 	return printAnswer({ json, text: JSON.stringify(json) }, input, () => text);
 }
 

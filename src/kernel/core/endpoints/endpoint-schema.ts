@@ -69,8 +69,8 @@ const ENV: Schema = {
 	},
 	default: ENDPOINT_DEFAULTS.env,
 	description:
-		"Environment of launched workers, in addition to what they need to find the service. Values are not " +
-		"shown again: answers list the names.",
+		"Environment variables of launched workers, in addition to those with which they call the service. Answers " +
+		"contain only the names, never the values.",
 	examples: [{ MODEL: "small" }],
 	"x-message": "must be an object of names to values.",
 };
@@ -86,8 +86,8 @@ const WEBHOOKS: Schema = {
 			],
 			default: ENDPOINT_DEFAULTS.webhooks.schedule,
 			description:
-				"Waits between the attempts of a delivery: short for 2 more attempts, 10 s apart; long for 9 more, " +
-				"the last after a day; or a list of waits.",
+				"Waits between the attempts of a delivery: short for 2 further attempts, 10 s apart; long for 9 further " +
+				"ones, the last after a day; or a list of waits.",
 			examples: [[10_000, 60_000, 3_600_000]],
 			"x-message":
 				"must be short, long, or a list of at most 12 waits from 1s to 24h, such as [10s, 5m]; a number is in ms.",
@@ -95,7 +95,7 @@ const WEBHOOKS: Schema = {
 		input: {
 			type: "boolean",
 			default: ENDPOINT_DEFAULTS.webhooks.input,
-			description: "Webhooks contain the input of the job, as RunPod's do.",
+			description: "Whether webhooks contain the input of the job, as RunPod's do.",
 			"x-message": "must be true or false.",
 		},
 	},
@@ -111,7 +111,7 @@ const WEBHOOK_SECRET: Schema = {
 		"(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?" +
 		"|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/]{2}==)?)$",
 	writeOnly: true,
-	description: "Signs the webhooks of this endpoint after the Standard Webhooks scheme. Not shown again.",
+	description: "Secret that signs the webhooks of this endpoint, as Standard Webhooks defines it. Not shown again.",
 	"x-message": "must be whsec_ and the base64 of 24 to 64 random bytes.",
 };
 
@@ -124,17 +124,17 @@ const RETENTION: Schema = {
 		run: duration("ms", [0, YEAR_MS], {
 			example: "24h",
 			default: KEPT.run,
-			description: "Results of /run jobs, from their end.",
+			description: "How long results of /run jobs are kept after the job's end.",
 		}),
 		runsync: duration("ms", [0, YEAR_MS], {
 			example: "1m",
 			default: KEPT.runsync,
-			description: "Results of /runsync and /openai jobs, from their end.",
+			description: "How long results of /runsync and /openai jobs are kept after the job's end.",
 		}),
 		records: duration("ms", [0, YEAR_MS], {
 			example: "7d",
 			default: KEPT.records,
-			description: "Records of jobs without their payloads, from their end.",
+			description: "How long records of jobs, without their payloads, are kept after the job's end.",
 		}),
 	},
 	default: KEPT,
@@ -160,12 +160,12 @@ export function endpointSchema(launcher: Schema) {
 			}),
 			workersMax: whole(0, 1000, {
 				default: ENDPOINT_DEFAULTS.workersMax,
-				description: "Max workers at once, but for release.maxSurge; with 0, jobs wait.",
+				description: "Maximum number of workers; release.maxSurge may exceed it. With 0, jobs wait.",
 			}),
 			idleTimeout: duration("seconds", [1, 3600], {
 				example: "5m",
 				default: ENDPOINT_DEFAULTS.idleTimeout,
-				description: "How long an idle worker above workersMin stays.",
+				description: "How long a worker may be idle before it is stopped, unless it is within workersMin.",
 			}),
 			executionTimeoutMs: duration("ms", [5001, Number.MAX_SAFE_INTEGER], {
 				example: "10m",
@@ -175,7 +175,9 @@ export function endpointSchema(launcher: Schema) {
 			scalerType: {
 				enum: ["QUEUE_DELAY", "REQUEST_COUNT"],
 				default: ENDPOINT_DEFAULTS.scalerType,
-				description: "What workers are added for: the wait of the oldest job, or the number of jobs.",
+				description:
+					"When workers are added: by the wait of the oldest job (QUEUE_DELAY), or by the number of jobs " +
+					"(REQUEST_COUNT).",
 			},
 			scalerValue: {
 				type: "number",
@@ -183,8 +185,8 @@ export function endpointSchema(launcher: Schema) {
 				maximum: 1_000_000,
 				default: ENDPOINT_DEFAULTS.scalerValue,
 				description:
-					"With QUEUE_DELAY the wait in seconds after which a worker is added, also a fraction such as 1.5; with " +
-					"REQUEST_COUNT the jobs per worker, a whole number.",
+					"With QUEUE_DELAY, the wait in seconds after which a worker is added, such as 4 or 1.5; with " +
+					"REQUEST_COUNT, the number of jobs per worker, a whole number.",
 				"x-message": "must be a number from 0.5 to 1,000,000.",
 			},
 			launcher: { default: ENDPOINT_DEFAULTS.launcher, ...launcher },
@@ -194,34 +196,35 @@ export function endpointSchema(launcher: Schema) {
 			leaseMs: duration("ms", [2000, 600_000], {
 				example: "20s",
 				default: ENDPOINT_DEFAULTS.leaseMs,
-				description: "How long a worker holds a job without a sign of life.",
+				description: "How long a worker may hold a job without a ping or another call about it.",
 			}),
 			stopGraceMs: duration("ms", [0, 600_000], {
 				example: "5s",
 				default: ENDPOINT_DEFAULTS.stopGraceMs,
-				description: "Time from the stop signal to the end of a worker's process.",
+				description: "Time that a worker has after the stop signal before its process is killed.",
 			}),
 			initTimeoutMs: duration("ms", INIT_TIMEOUT_MS, {
 				example: "10m",
 				default: ENDPOINT_DEFAULTS.initTimeoutMs,
 				description:
-					"How long a launched worker may take to its first call and its warm-up, including loading its model. One " +
-					"that takes longer is stopped and counts as crashed. Settings without it, or with null, take " +
-					"RUNPOD_INIT_TIMEOUT of env, in seconds; a later change of that variable alone changes nothing.",
+					"How long a launched worker may take until its first call and the end of its warm-up, including loading " +
+					"its model. A worker that takes longer is stopped and counts as crashed. If it is absent or null, " +
+					"RUNPOD_INIT_TIMEOUT of env applies, in seconds; a later change of that variable alone has no effect.",
 			}),
 			gpusPerWorker: whole(0, 64, {
 				default: ENDPOINT_DEFAULTS.gpusPerWorker,
 				description:
-					"GPUs that each launched worker has to itself, or shares with gpuMemoryGb; 0: none. On this machine they " +
-					"are those of the option gpus. Workers of other endpoints make room: idle ones, busy ones after their turn.",
+					"Number of GPUs that each launched worker has exclusively, or shares with gpuMemoryGb. On this machine " +
+					"they are those of the option gpus. If none is free, idle workers of other endpoints are stopped, " +
+					"and busy ones after their turn.",
 			}),
 			gpuMemoryGb: {
 				type: "number",
 				minimum: 0.1,
 				maximum: 10_000,
 				description:
-					"Part of each of its GPUs that a worker may use, in GB of 10^9 bytes: workers then share a GPU as far as " +
-					"their parts fit into it. Implies a GPU. Launchers process and docker only. Default: the whole GPU.",
+					"Memory that a worker may use of each of its GPUs, in GB of 10^9 bytes. Workers share a GPU if their " +
+					"parts fit. Implies one GPU. Only with the launchers process and docker. Default: the whole GPU.",
 				examples: [10],
 				"x-message": "must be a number of GB from 0.1 to 10,000.",
 			},
@@ -229,22 +232,23 @@ export function endpointSchema(launcher: Schema) {
 				type: "boolean",
 				default: ENDPOINT_DEFAULTS.gpuMemoryEnforce,
 				description:
-					"With gpuMemoryGb: a worker on this machine that uses more than its part, as nvidia-smi reports it, gets " +
-					"no more jobs and is stopped after those it holds. By default only a note says so.",
+					"With gpuMemoryGb: whether a worker on this machine that uses more than its part, by nvidia-smi, " +
+					"gets no more jobs and is stopped when it has finished those it has. Otherwise it is only reported.",
 				"x-message": "must be true or false.",
 			},
 			priority: {
 				enum: PRIORITIES,
 				default: ENDPOINT_DEFAULTS.priority,
 				description:
-					"Who gets GPUs first. Busy workers of a lower priority finish their jobs and make room, and their " +
-					"workersMin does not count. Among equals endpoints take turns.",
+					"Which endpoints get GPUs first. For an endpoint of higher priority, busy workers of others are stopped " +
+					"after their jobs, even those within workersMin. Endpoints of equal priority take turns.",
 				"x-message": "must be low, normal or high.",
 			},
 			passRequestId: {
 				type: "boolean",
 				default: ENDPOINT_DEFAULTS.passRequestId,
-				description: "Workers get the X-Request-Id that the client sent with a job, as its member requestId.",
+				description:
+					"Whether workers get the X-Request-Id that the client sent with a job, as member requestId of the job.",
 				"x-message": "must be true or false.",
 			},
 			sleep: SLEEP,

@@ -48,30 +48,31 @@ export const LIMITS: Schema = {
 			properties: {
 				queue: wholeOrOff({
 					description:
-						"Submissions are refused while more jobs than this wait. By default 50, or 500 times workersMax " +
-						"where that is more.",
+						"Submissions are refused while more jobs than this wait. Default: 50, or 500 times workersMax " +
+						"if that is more.",
 				}),
 				storedMb: wholeOrOff({
 					default: STORED_MB,
-					description: "Submissions are refused while the endpoint's inputs, results and chunks have more megabytes.",
+					description:
+						"Submissions are refused while the endpoint's inputs, results and chunks together exceed this size, MB.",
 				}),
 				streamMb: wholeOrOff({
 					default: STREAM_MB,
-					description: `A job fails whose chunks have more megabytes, or are more than ${MOST_CHUNKS}.`,
+					description: `A job fails if its chunks together exceed this size, MB, or number more than ${MOST_CHUNKS}.`,
 				}),
 				gpuSecondsPerDay: wholeOrOff({
 					default: "off",
 					description:
-						"Submissions are refused until midnight UTC once the runs of the day have taken more seconds, times " +
-						"gpusPerWorker. Accepted jobs run on.",
+						"GPU seconds a day: once the runs that ended since midnight UTC have taken this many seconds, times " +
+						"gpusPerWorker, submissions are refused until the next midnight. Accepted jobs still run.",
 				}),
 				...Object.fromEntries(LIMITED_OPERATIONS.map((operation) => [operation, operationLimits(operation)])),
 			},
 		},
 	],
 	description:
-		"Rate, concurrency and queue limits: off for no limits, or changes to single numbers, each of " +
-		"which may be off. What is not named keeps its default.",
+		"Rate, concurrency and queue limits: off for no limits, or an object with the limits that differ from the " +
+		"defaults, each a number or off.",
 	examples: [{ run: { per10s: 5000, concurrent: "off" }, queue: 10_000 }],
 	"x-message":
 		"must be off, or an object of operations to { per10s, concurrent }, queue, storedMb, streamMb and " +

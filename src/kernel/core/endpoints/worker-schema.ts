@@ -8,12 +8,12 @@ export const WARMUP: Schema = {
 	properties: {
 		input: {
 			description:
-				"Input of a job of its own that each launched worker runs first, so that no job waits for what the first one " +
-				"loads. A worker that fails at it is replaced. Not secret.",
+				"Input of a warm-up job that each launched worker runs first, so that no client's job waits for loading. " +
+				"A worker whose warm-up fails is replaced. The input is not secret.",
 			examples: [{ prompt: "hello", max_tokens: 1 }],
 		},
 	},
-	description: "What a launched worker runs before it counts as ready. Without input: nothing.",
+	description: "Warm-up job that a launched worker runs before it counts as ready. Without input there is none.",
 	"x-message": "must be an object: write { input: { prompt: hello } }.",
 };
 
@@ -37,15 +37,19 @@ export const SLEEP: Schema = {
 	required: ["command", "wakeCommand"],
 	properties: {
 		command: sleepCommand(
-			"Makes an idle worker release its GPUs, and returns when it has: program and arguments, without a shell. " +
-				"It runs where the worker runs, with the worker's variables, and SLUICE_WORKER_PID with launcher process.",
+			"Command that makes an idle worker release its GPUs, and that exits when they are released: program and " +
+				"arguments, without a shell. It runs where the worker runs, with the worker's variables, and with " +
+				"SLUICE_WORKER_PID if the launcher is process.",
 			vllmCall("sleep?level=1"),
 		),
-		wakeCommand: sleepCommand("Makes it use them again, and returns when it can take jobs.", vllmCall("wake_up")),
+		wakeCommand: sleepCommand(
+			"Command that makes a sleeping worker use its GPUs again, and that exits when the worker can take jobs.",
+			vllmCall("wake_up"),
+		),
 		timeoutMs: duration("ms", [1000, 600_000], {
 			example: "1m",
 			default: 60_000,
-			description: "How long each of them may take; a worker whose command fails or takes longer is stopped.",
+			description: "How long each command may take. A worker whose command fails or takes longer is stopped.",
 		}),
 		maxMs: duration("ms", [1000, 30 * DAY_MS], {
 			example: "12h",
@@ -55,8 +59,8 @@ export const SLEEP: Schema = {
 	},
 	description:
 		"Workers that would be stopped because they are idle, to make room or after idleTimeout, sleep instead: they " +
-		"give up their GPUs, stay in memory, count for workersMax, and are woken for a job. Launchers process, and " +
-		"docker without hosts, with gpusPerWorker or gpuMemoryGb only. Default: they are stopped.",
+		"release their GPUs, stay in memory, count for workersMax, and are woken for a job. Only with the launchers " +
+		"process, and docker without hosts, and with gpusPerWorker or gpuMemoryGb. Default: they are stopped.",
 	examples: [{ command: vllmCall("sleep?level=1"), wakeCommand: vllmCall("wake_up") }],
 	"x-message": "must be an object with command and wakeCommand.",
 };

@@ -16,20 +16,21 @@ const CANARY: Schema = {
 		percent: { type: "integer", minimum: 1, maximum: 50, description: "Share of the jobs, in percent." },
 		minJobs: {
 			...{ type: "integer", minimum: 10, maximum: 100_000, default: 50 },
-			description: "Jobs of the new version after which it is judged for good.",
+			description: "Number of jobs of the new version after which the comparison is final.",
 		},
 		maxMs: duration("ms", [60_000, DAY_MS], {
 			...{ example: "30m", default: 1_800_000 },
-			description: "Time after which it is judged also with fewer jobs, from 10 of each version on.",
+			description: "Time after which the comparison is final with fewer jobs, at least 10 of each version.",
 		}),
 		maxSlowdown: {
 			...{ type: "number", minimum: 0, maximum: 100, default: 2 },
-			description: "A p95 of the runs of over so many times that of the version before undoes it; 0: not judged.",
+			description:
+				"Highest ratio of the p95 run times of the new and the stable version; above it the new is undone; 0: none.",
 		},
 	},
 	description:
-		"One worker of a new version first gets this share of the jobs; if they fail more often than those of the last " +
-		"healthy version, or take longer, it is undone. Needs workersMax of 2 or more.",
+		"One worker of a new version first gets a share of the jobs. If they fail more often than those of the last " +
+		"healthy version, or take longer, the new version is undone. Needs workersMax of 2 or more.",
 	examples: [{ percent: 10 }],
 	"x-message": "must be an object with percent: write { percent: 10, minJobs: 50 }.",
 };
@@ -41,13 +42,13 @@ export const RELEASE: Schema = {
 		maxSurge: whole(
 			100,
 			RELEASE_DEFAULTS.maxSurge,
-			"Workers of a new version besides those that jobs need; over workersMax with gpusPerWorker, or on a platform " +
-				"that places workers. With 0, or where nothing is free for them, one old worker makes place first.",
+			"Additional workers while a new version replaces the old one. They may exceed workersMax with gpusPerWorker or " +
+				"on a platform that places workers. With 0, or if there is no capacity, an old worker is stopped first.",
 		),
 		failAfter: whole(
 			100,
 			RELEASE_DEFAULTS.failAfter,
-			"So many crashes before a worker of a new version was healthy bring the last healthy version back; 0: never.",
+			"Number of crashes, before a worker of a new version was healthy, after which the version is undone; 0: never.",
 		),
 		canary: CANARY,
 	},

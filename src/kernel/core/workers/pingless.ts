@@ -3,5 +3,5 @@
 const MS = 1000;
 
 export function pinglessText(leaseMs: number): string {
-	return `sends no pings: jobs over ${leaseMs / MS} s are started again; set leaseMs of the endpoint`;
+	return `sends no pings: jobs that take over ${leaseMs / MS} s are started again; raise leaseMs of the endpoint`;
 }

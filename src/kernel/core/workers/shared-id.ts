@@ -14,5 +14,5 @@ export function isShownAsShared(shared: SharedId | undefined, now: number): shar
 }
 
 export function sharedIdText(worker: string): string {
-	return `two processes use the worker id ${worker}: start each with its own \`sluice worker-env\``;
+	return `two processes use the worker id ${worker}: start each with variables of its own from \`sluice worker-env\``;
 }

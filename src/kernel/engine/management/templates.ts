@@ -31,7 +31,7 @@ export function templates(d: ResourceContext & { logins: Logins; secrets: Secret
 
 	async function requireKnown({ registry, env }: Partial<TemplateContent>): Promise<void> {
 		if (registry && !(await d.logins.find(registry)))
-			throw badRequest([{ field: "registry", message: "is no id of a registry. GET /v2/registries lists all." }]);
+			throw badRequest([{ field: "registry", message: "is not the id of a registry. GET /v2/registries lists all." }]);
 		if (env) await d.secrets.requireKnown(env);
 	}
 

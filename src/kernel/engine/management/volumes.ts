@@ -58,7 +58,7 @@ export function volumes(d: Deps) {
 			const changed = await table.update(id, ({ name, body }) => {
 				const { size = body.size } = q;
 				if (size < body.size)
-					throw badRequest([{ field: "size", message: `must be at least ${body.size}, the size now.` }]);
+					throw badRequest([{ field: "size", message: `must be at least ${body.size}, the current size.` }]);
 				return { name: q.name ?? name, body: { ...body, size } };
 			});
 			return viewOf(changed);

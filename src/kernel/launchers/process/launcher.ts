@@ -249,7 +249,7 @@ function memoryReason(
 	if (signal === "SIGABRT" && lastOutput.includes("JavaScript heap out of memory"))
 		return {
 			code: "out_of_memory",
-			message: "its JavaScript heap was full: raise it in env, such as NODE_OPTIONS: --max-old-space-size=4096",
+			message: "its JavaScript heap was full: raise it in env, such as with NODE_OPTIONS: --max-old-space-size=4096",
 			crash: true,
 		};
 	return undefined;

@@ -152,7 +152,7 @@ const ENDS: Readonly<Record<string, { code: ExitReason["code"]; crash: boolean }
 
 const MISSING: ExitReason = {
 	code: "deleted",
-	message: "Its Pod is missing: it was deleted, or its node was.",
+	message: "Its Pod is missing: the Pod or its node was deleted.",
 	crash: false,
 };
 
@@ -202,7 +202,7 @@ export function deletionOf({ metadata, spec, status }: Pod): WorkerReason {
 		status?.conditions?.find(({ type, status: is }) => type === "DisruptionTarget" && is === "True") ?? {};
 	const detail = message === undefined ? "" : `: ${message}`;
 	if (reason.startsWith("Preemption"))
-		return { code: "preempted", message: `A Pod of higher priority takes its place${detail}` };
+		return { code: "preempted", message: `A Pod of higher priority replaced it${detail}` };
 	return {
 		code: "node_drained",
 		message:

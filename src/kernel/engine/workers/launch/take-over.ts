@@ -110,7 +110,10 @@ export class TakeOver {
 		const since = handle[ASLEEP_SINCE];
 		if (typeof since === "number") worker.sleep = { state: "asleep", since };
 		if (row.url !== url)
-			await stop(worker, { why: `it calls ${row.url ?? "nowhere"}, and the service is at ${url} now`, graceMs: 0 });
+			await stop(worker, {
+				why: `it calls the service at ${row.url ?? "no address"}, which is now at ${url}`,
+				graceMs: 0,
+			});
 		else if (since === UNSURE)
 			await stop(worker, { why: "the service ended while it fell asleep or woke up", graceMs: 0 });
 		else events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
