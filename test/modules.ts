@@ -14,6 +14,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
+	gpus: ["gpu-parts", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
 	metrics: [
 		"spec/metrics.test.ts",
 		...["demand", "feed", "metrics"].map((name) => `spec/v1/${name}.test.ts`),

@@ -5,7 +5,7 @@ import { ENDPOINT } from "../../src/kernel/api/endpoints.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/kernel/api/job-records.ts";
 import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/kernel/api/jobs.ts";
-import { GPU } from "../../src/kernel/api/gpus.ts";
+import { GPU } from "../../src/modules/gpus/routes.ts";
 import { HOST } from "../../src/modules/docker/routes.ts";
 import { MANAGED_ENDPOINT } from "../../src/kernel/api/management/endpoints.ts";
 import { MANAGED_WORKER } from "../../src/kernel/api/management/workers.ts";

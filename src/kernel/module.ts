@@ -67,7 +67,7 @@ export interface OpenModule {
 
 /** What the kernel lends to a module; its handlers also have the engine, in the call. */
 export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
-	workers: Pick<Engine["workers"], "registry" | "launcher">;
+	workers: Pick<Engine["workers"], "registry" | "launcher" | "gpus">;
 	/** Limits which jobs this server hands to workers of an endpoint. */
 	jobs: Pick<Engine["jobs"], "setShare">;
 	releases: Engine["releases"];

@@ -4,6 +4,7 @@ import { audit } from "./audit/module.ts";
 import { backup } from "./backup/module.ts";
 import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
+import { gpus } from "./gpus/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
@@ -20,6 +21,7 @@ export const MODULES: readonly ServiceModule[] = [
 	backup,
 	console,
 	docker,
+	gpus,
 	openai,
 	quotas,
 	registries,

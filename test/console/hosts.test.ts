@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text/text.ts";
-import type { Gpu } from "../../src/kernel/api/gpus.ts";
+import type { Gpu } from "../../src/modules/gpus/routes.ts";
 import type { Host } from "../../src/modules/docker/routes.ts";
 import { call } from "../support/service.ts";
 import { HISTORY, usedGpus } from "./page-tour.ts";

@@ -1,7 +1,7 @@
 /** The pages that every browser must show without a barrier, with what is to be opened on each. */
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text/text.ts";
-import type { Gpu } from "../../src/kernel/api/gpus.ts";
+import type { Gpu } from "../../src/modules/gpus/routes.ts";
 import { goTo, press, tail } from "./site.ts";
 
 export const HISTORY = "**/v1/gpus?history=true";

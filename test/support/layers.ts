@@ -270,6 +270,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	}),
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
+	...moduleRows("gpus", {}, ["kernel/engine/workers/worker-registry.ts", "kernel/launchers/index.ts"]),
 	...moduleRows("openai"),
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),

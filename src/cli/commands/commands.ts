@@ -9,7 +9,6 @@ import { context } from "./context.ts";
 import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { endpoints, top } from "./jobs/endpoints.ts";
-import { gpus } from "./gpus.ts";
 import { importCommand } from "./import-runpod.ts";
 import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
@@ -23,7 +22,7 @@ import { logsCommand, workers } from "./jobs/workers.ts";
 /** In the order of the help text; those of modules follow in their group. */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv, gpus],
+	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv],
 	Access: [keys, secrets, context],
 	Data: [migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],

@@ -3,6 +3,7 @@ import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import type { ApiError } from "../core/errors.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EpochMs } from "../lib/time.ts";
+import type { GpuTotals } from "../core/workers/gpus.ts";
 import type { TraceHooks } from "../core/trace-hooks.ts";
 import type { EventBus } from "../events.ts";
 import type { Random } from "../lib/ids.ts";
@@ -37,6 +38,8 @@ export interface EngineContext {
 export interface Hooks {
 	traces?: TraceHooks;
 	releases?: ReleasePolicy;
+	/** What workers did with GPUs, by endpoint; those that never had one are missing. */
+	gpuTotals?: () => ReadonlyMap<string, GpuTotals>;
 	/**
 	 * Opens the modules that serve an endpoint with such settings, before these are used: when they are stored, here or
 	 * by another server. Undefined: nothing is to be opened.

@@ -142,7 +142,6 @@ export function createEngine(o: EngineOptions) {
 		endpoints,
 		views: workers.allViews,
 		registry: workers.registry,
-		held: workers.gpus.held,
 	});
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers });
 	const releases = createReleases({ endpoints, workers });

@@ -35,7 +35,6 @@ function bed() {
 		budgets,
 		isStoreAvailable: () => now.up && now.writable,
 		metrics: {
-			gpuTotals: () => new Map([["e", { ms: gpu }]]),
 			snapshots: () => available([{ ...now, endpoint: { id: "e" } }]),
 			oldestWaits: () => available(new Map([["e", now.wait]])),
 			deliveries: {
@@ -43,6 +42,7 @@ function bed() {
 				totals: { [Symbol.iterator]: () => [["e", { failed: now.givenUp }] as const].values() },
 			},
 		},
+		hooks: { gpuTotals: () => new Map([["e", { ms: gpu }]]) },
 		storeLoad: () => ({ commitMs }),
 		disk: { freeBytes: async () => now.free },
 		standbys: () => available(now.standbys),

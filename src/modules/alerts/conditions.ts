@@ -49,7 +49,7 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 
 	/** Time of GPUs whose workers start, by that of busy ones. */
 	function swaps(now: EpochMs): number {
-		const all = [...d.metrics.gpuTotals().values()];
+		const all = [...(d.hooks.gpuTotals?.().values() ?? [])];
 		const sums = (["starting", "busy"] as const).map(
 			(use) => [use, all.reduce((sum, { ms }) => sum + ms[use], 0)] as const,
 		);

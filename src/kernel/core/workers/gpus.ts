@@ -1,4 +1,5 @@
 /** GPUs that workers are assigned to, and who has them (D27, D44). */
+import type { Histogram } from "../../lib/histogram.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { GpuPart } from "./gpu-allocation.ts";
 import type { GpuUsage } from "./worker-usage.ts";
@@ -18,6 +19,16 @@ export const GPU_HOLDER_STATES = ["starting", "idle", "busy", "stopping", "other
 /** What a worker does with its GPU; `idle` also while it is being stopped. */
 export const GPU_USES = ["busy", "idle", "starting"] as const;
 export type GpuUse = (typeof GPU_USES)[number];
+
+/** Since the start of this server, of an endpoint. */
+export interface GpuTotals {
+	/** GPUs times ms. */
+	ms: Record<GpuUse, number>;
+	/** Workers stopped to make room for another endpoint, by what they did at the decision. */
+	madeRoom: Record<"idle" | "busy", number>;
+	/** Times from the decision to make room for a worker of this endpoint to its first call, or until it was woken. */
+	swaps: Histogram;
+}
 
 export interface GpuHolderView extends GpuPart {
 	state: (typeof GPU_HOLDER_STATES)[number];

@@ -4,8 +4,6 @@ import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
 import { deliveryCounts } from "./delivery-counts.ts";
-import type { HeldGpu } from "../workers/gpus.ts";
-import { gpuUse } from "./gpu-use.ts";
 import { endpointSnapshots, health } from "./health.ts";
 import { counts } from "./labelled.ts";
 import { MetricHistory } from "./metric-history.ts";
@@ -21,12 +19,10 @@ export function createMetrics(
 		cluster: Cluster;
 		views: WorkerViews;
 		registry: WorkerRegistry;
-		held: () => HeldGpu[];
 	},
 ) {
 	const snapshots = () => endpointSnapshots(d);
 	const history = new MetricHistory({ ...d, snapshots });
-	const gpus = gpuUse(d);
 	return {
 		health: (endpoint: string) => health(d, endpoint),
 		snapshots,
@@ -43,8 +39,6 @@ export function createMetrics(
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,
-		gpuTotals: gpus.totals,
-		gpuHistory: gpus.history,
-		services: [history.service, gpus.service],
+		services: [history.service],
 	};
 }

@@ -8,7 +8,6 @@ import type { Service } from "../../system/loop.ts";
 import { SCALE } from "../cluster/heartbeat.ts";
 import type { Movable } from "../cluster/lease-balancer.ts";
 import { endedWorkers } from "./ended-workers.ts";
-import { gpuParts } from "./gpu-parts.ts";
 import { createGpus } from "./gpus.ts";
 import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
@@ -58,11 +57,7 @@ export class Workers {
 		this.sleep = workerSleep({ ...d, launcher: this.launcher });
 		this.stopSignals = stopSignals({ ...d, launcher: this.launcher });
 		this.allViews = workerViews(d);
-		this.services = [
-			workerHousekeeping({ ...d, launcher: this.launcher }),
-			this.hosts.service,
-			gpuParts({ ...d, memoryOf: this.gpus.memoryOf }),
-		];
+		this.services = [workerHousekeeping({ ...d, launcher: this.launcher }), this.hosts.service];
 		this.ended = ended.of;
 		this.#markLogs();
 	}

@@ -1,7 +1,6 @@
 /** Every operation with its handler and gates, in the order of the documentation. */
 import type { ErrorForm, RouteDefinition } from "../../api/definition/route.ts";
 import { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
-import { GPU_ROUTES } from "../../api/gpus.ts";
 import { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import { CLIENT_ROUTES, sdkRoute } from "../../api/jobs.ts";
 import { KEY_ROUTES } from "../../api/keys.ts";
@@ -34,7 +33,6 @@ const KERNEL: readonly BoundRoute[] = [
 	...bind(WORKER_ADMIN_ROUTES, v1.WORKER_ADMIN_HANDLERS),
 	...bind(JOB_RECORD_ROUTES, v1.JOB_RECORD_HANDLERS),
 	...bind(KEY_ROUTES, v1.KEY_HANDLERS),
-	...bind(GPU_ROUTES, v1.GPU_HANDLERS),
 	...bind(MANAGEMENT_ROUTES, MANAGEMENT_HANDLERS),
 	...bind(SERVICE_ROUTES, SERVICE_HANDLERS),
 ];

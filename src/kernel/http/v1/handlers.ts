@@ -1,10 +1,8 @@
 import type { ENDPOINT_ROUTES } from "../../api/endpoints.ts";
-import type { GPU_ROUTES } from "../../api/gpus.ts";
 import type { JOB_RECORD_ROUTES } from "../../api/job-records.ts";
 import type { KEY_ROUTES } from "../../api/keys.ts";
 import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as endpoints from "./endpoints-api.ts";
-import * as gpus from "./gpus-api.ts";
 import * as jobs from "./jobs-api.ts";
 import * as keys from "./keys-api.ts";
 import * as logs from "./logs-api.ts";
@@ -45,8 +43,4 @@ export const KEY_HANDLERS: HandlersOf<typeof KEY_ROUTES> = {
 	createKey: keys.create,
 	rotateKey: keys.rotate,
 	revokeKey: keys.revoke,
-};
-
-export const GPU_HANDLERS: HandlersOf<typeof GPU_ROUTES> = {
-	listGpus: gpus.list,
 };

@@ -41,7 +41,7 @@ export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees
 		isStoreUp: false,
 		...present,
 		totals: [...engine.metrics.history.totals()],
-		gpus: [...engine.metrics.gpuTotals()],
+		gpus: [...(engine.hooks.gpuTotals?.() ?? [])],
 		/** Bytes. */
 		files,
 		diskFree,

@@ -1,11 +1,11 @@
 /** Compares what workers use of GPUs with their parts (D27). */
-import { excessText } from "../../core/workers/gpu-excess.ts";
-import { asSentence } from "../../lib/text.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import { loop, type Loop } from "../../system/loop.ts";
-import type { GpuMemory } from "./gpus.ts";
-import type { Worker } from "./worker-registry.ts";
-import type { WorkersContext } from "./workers-context.ts";
+import { excessText } from "./gpu-excess.ts";
+import { asSentence } from "../../kernel/lib/text.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import { loop, type Loop } from "../../kernel/system/loop.ts";
+import type { GpuMemory } from "../../kernel/engine/workers/gpus.ts";
+import type { Worker } from "../../kernel/engine/workers/worker-registry.ts";
+import type { WorkersContext } from "../../kernel/engine/workers/workers-context.ts";
 
 /** Time between two readings in the first minutes of a worker, then, and while no worker has a part, ms. */
 const FIRST_MS = 10_000;
@@ -15,7 +15,11 @@ const NONE_MS = 3_600_000;
 /** After its first call, ms. */
 const FIRST_MINUTES_MS = 300_000;
 
-export function gpuParts(d: WorkersContext & { memoryOf: (workers: readonly Worker[]) => Promise<GpuMemory> }): Loop {
+interface Deps extends Pick<WorkersContext, "clock" | "now" | "events" | "endpoints" | "registry"> {
+	memoryOf: (workers: readonly Worker[]) => Promise<GpuMemory>;
+}
+
+export function gpuParts(d: Deps): Loop {
 	function compare(worker: Worker, gpuMemoryGb: number, used: ReadonlyMap<string, number> | undefined): void {
 		const { id, endpoint, gpus, excess: before } = worker;
 		const text = excessText({ gpus, gpuMemoryGb }, Math.max(0, ...(used?.values() ?? [])));

@@ -1,8 +1,8 @@
 /** Who had each GPU in the last hour, as the console draws it (D27). In memory: a start of the service begins it. */
-import type { GpuUse } from "../../core/workers/gpus.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { HeldGpu } from "../workers/gpus.ts";
-import { useOf, type Worker } from "../workers/worker-registry.ts";
+import type { GpuUse } from "../../kernel/core/workers/gpus.ts";
+import type { EpochMs } from "../../kernel/lib/time.ts";
+import type { HeldGpu } from "../../kernel/engine/workers/gpus.ts";
+import { useOf, type Worker } from "../../kernel/engine/workers/worker-registry.ts";
 
 const KEPT_MS = 3_600_000;
 

@@ -1,9 +1,9 @@
 /** `sluice gpus`: GPUs that workers are assigned to, and who has them (D36). */
-import type { Gpu } from "../../kernel/api/gpus.ts";
-import type { CommandGroup } from "../framework/command.ts";
-import { formatOf } from "../framework/common-flags.ts";
-import { type Columns, cellsOf, serviceAction } from "../framework/service-action.ts";
-import { lineWidth, shortTime, table } from "../framework/table.ts";
+import type { Gpu } from "./routes.ts";
+import type { CommandGroup } from "../../cli/framework/command.ts";
+import { formatOf } from "../../cli/framework/common-flags.ts";
+import { type Columns, cellsOf, serviceAction } from "../../cli/framework/service-action.ts";
+import { lineWidth, shortTime, table } from "../../cli/framework/table.ts";
 
 const NONE =
 	"No GPUs are configured. Set gpus in sluice.yaml, or SLUICE_GPUS, to the number of GPUs of this machine, or add\n" +

@@ -1,10 +1,10 @@
 /** How often the memory of GPUs is read for workers with parts (D27). */
 import { expect, it, onTestFinished } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import { manualClock } from "../../../../test/support/manual-clock.ts";
-import { eventBus } from "../../events.ts";
+import { given } from "../../../test/support/given.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { eventBus } from "../../kernel/events.ts";
 import { gpuParts } from "./gpu-parts.ts";
-import { type Worker, workerRegistry } from "./worker-registry.ts";
+import { type Worker, workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 
 /** Times of the readings, each of the worker `part`, and what adds a worker that has called. */
 function reading() {

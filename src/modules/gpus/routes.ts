@@ -1,9 +1,9 @@
 /** GPUs that Sluice assigns to workers, for operators (D27, D44). */
-import { GPU_HOLDER_STATES, GPU_USES } from "../core/workers/gpus.ts";
-import { LOCAL } from "../core/workers/hosts.ts";
-import { flag } from "./definition/params.ts";
-import { route } from "./definition/route.ts";
-import { COUNT, list, listIn, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { GPU_HOLDER_STATES, GPU_USES } from "../../kernel/core/workers/gpus.ts";
+import { LOCAL } from "../../kernel/core/workers/hosts.ts";
+import { flag } from "../../kernel/api/definition/params.ts";
+import { route } from "../../kernel/api/definition/route.ts";
+import { COUNT, list, listIn, MOMENT, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 
 const GB = { type: "number", minimum: 0, description: "In 10^9 bytes." } as const;
 

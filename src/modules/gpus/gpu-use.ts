@@ -2,32 +2,25 @@
  * What workers did with their GPUs since the start of this server, for `/metrics` (D40): seconds by state, workers that
  * were stopped to make room, times of swaps. In memory; only workers that this server launched.
  */
-import { type Histogram, newHistogram, observe } from "../../lib/histogram.ts";
-import { record } from "../../lib/record.ts";
-import { GPU_USES, type GpuUse } from "../../core/workers/gpus.ts";
-import { loop } from "../../system/loop.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { HeldGpu } from "../workers/gpus.ts";
-import { useOf, type Worker, type WorkerRegistry } from "../workers/worker-registry.ts";
+import { newHistogram, observe } from "../../kernel/lib/histogram.ts";
+import { record } from "../../kernel/lib/record.ts";
+import { GPU_USES, type GpuTotals } from "../../kernel/core/workers/gpus.ts";
+import { loop } from "../../kernel/system/loop.ts";
+import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
+import type { HeldGpu } from "../../kernel/engine/workers/gpus.ts";
+import { useOf, type Worker, type WorkerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import { gpuHistory, type GpuSpan } from "./gpu-history.ts";
 
 const SAMPLE_MS = 1000;
-
-export interface GpuTotals {
-	/** GPUs times ms. */
-	ms: Record<GpuUse, number>;
-	/** Workers stopped to make room for another endpoint, by what they did at the decision. */
-	madeRoom: Record<"idle" | "busy", number>;
-	/** Times from the decision to make room for a worker of this endpoint to its first call, or until it was woken. */
-	swaps: Histogram;
-}
 
 interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	registry: WorkerRegistry;
 	held: () => readonly HeldGpu[];
 }
+
+export type GpuUse = ReturnType<typeof gpuUse>;
 
 export function gpuUse({ clock, events, now, endpoints, registry, held }: Deps) {
 	const totals = new Map<string, GpuTotals>();

@@ -1,11 +1,11 @@
 /** GPU seconds by what workers do, and swaps (D40). */
 import { expect, it } from "vitest";
-import { given } from "../../../../test/support/given.ts";
-import { manualClock } from "../../../../test/support/manual-clock.ts";
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { eventBus } from "../../events.ts";
-import { atMost, sizeOfHistogram } from "../../lib/histogram.ts";
-import { workerRegistry } from "../workers/worker-registry.ts";
+import { given } from "../../../test/support/given.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
+import { eventBus } from "../../kernel/events.ts";
+import { atMost, sizeOfHistogram } from "../../kernel/lib/histogram.ts";
+import { workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import { gpuUse } from "./gpu-use.ts";
 
 const SETTINGS: Record<string, number> = { one: 1, two: 2, none: 0 };

@@ -1,7 +1,7 @@
 /** Who had each GPU in the last hour (D27). */
 import { expect, it } from "vitest";
-import { eventBus } from "../../events.ts";
-import { type Worker, workerRegistry } from "../workers/worker-registry.ts";
+import { eventBus } from "../../kernel/events.ts";
+import { type Worker, workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import { gpuHistory } from "./gpu-history.ts";
 
 const GPU = { host: "local", id: "0" };

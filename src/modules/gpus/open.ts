@@ -1,0 +1,18 @@
+/** Opens GPUs: what workers do with them is sampled from then on. */
+import type { HandlersOf } from "../../kernel/http/server/route.ts";
+import type { Kernel, OpenModule } from "../../kernel/module.ts";
+import { gpuParts } from "./gpu-parts.ts";
+import { gpuUse } from "./gpu-use.ts";
+import { listGpus } from "./handlers.ts";
+import type { GPU_ROUTES } from "./routes.ts";
+
+export async function openGpus(kernel: Kernel): Promise<OpenModule> {
+	const { registry, gpus } = kernel.workers;
+	const use = gpuUse({ ...kernel, registry, held: gpus.held });
+	const handlers: HandlersOf<typeof GPU_ROUTES> = { listGpus: (call) => listGpus(call, use.history) };
+	return {
+		handlers,
+		hooks: { gpuTotals: use.totals },
+		services: [use.service, gpuParts({ ...kernel, registry, memoryOf: gpus.memoryOf })],
+	};
+}
