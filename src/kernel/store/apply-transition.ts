@@ -32,11 +32,11 @@ interface TransitionParts<Row extends JobRow> {
 		setResult(row: Row, result: Result): void;
 		erase(row: Row): void;
 	};
-	/** Returns the cursor after it. */
+	/** Removes chunks of a job and returns its cursor afterwards. */
 	chunks: { drop(row: Row, which: "undelivered" | "all"): number };
 	deliveries: {
 		add(delivery: NewDelivery): void;
-		/** Drops the bodies once the deliveries are finished. */
+		/** Removes the bodies of a job's deliveries once these are finished. */
 		erase(job: { endpoint: string; id: string }): void;
 	};
 	signal: (signal: Signal) => void;
@@ -46,7 +46,7 @@ interface TransitionParts<Row extends JobRow> {
 export interface Projection {
 	job: Job;
 	steps: TransitionStep[];
-	/** Error of the last step that sets one. */
+	/** Error of the last step that set one. */
 	error?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export class Transitions<Row extends JobRow> {
 		this.#parts = parts;
 	}
 
-	/** Undefined if the state table rejects the event; `row` is undefined if the job was removed. */
+	/** Applies an event. Undefined if the state table rejects it; `row` is undefined if the job was removed. */
 	apply(
 		row: Row,
 		on: JobEvent,
@@ -85,7 +85,7 @@ export class Transitions<Row extends JobRow> {
 		for (const each of signalsOf(taken)) this.#parts.signal(each);
 	}
 
-	/** Undefined if the job was removed. */
+	/** Settles the passed deadlines of a job. Undefined if the job was removed. */
 	pass(row: Row, now: number): Row | undefined {
 		for (let at: Row | undefined = row; ; ) {
 			const due = dueEvent(at.job, now);
@@ -99,8 +99,8 @@ export class Transitions<Row extends JobRow> {
 	}
 
 	/**
-	 * Requeues running jobs, those claimed last first, which keeps their order. Signals what the caller cannot know;
-	 * returns the requeued ids.
+	 * Requeues running jobs, those claimed last first, which keeps their order. Signals changes that the caller cannot
+	 * know of, and returns the requeued ids.
 	 */
 	takeBack(rows: readonly Row[], context: EventContext): string[] {
 		const back: string[] = [];
@@ -131,7 +131,7 @@ export class Transitions<Row extends JobRow> {
 		return after;
 	}
 
-	/** `missed`: successive pings that did not name the job. */
+	/** Renews the lease. `missed`: successive pings that did not name the job. */
 	renew(row: Row, now: number, missed = row.job.missed): Row {
 		return this.#parts.records.update(row, changeOf<Row>({ job: this.renewed({ ...row.job, missed }, now) }));
 	}
@@ -149,7 +149,7 @@ export class Transitions<Row extends JobRow> {
 		return projection;
 	}
 
-	/** `result`: of an ended job. Undefined if the job was removed. */
+	/** Writes the effects of a step. `result`: that of an ended job. Undefined if the job was removed. */
 	#write(row: Row, taken: TransitionStep, result: Result): Row | undefined {
 		const { queues, records, attempts, payloads, chunks, deliveries, written } = this.#parts;
 		queues.moved(row, taken);
@@ -162,7 +162,7 @@ export class Transitions<Row extends JobRow> {
 		// Without retention, by `?ttl=0` or the endpoint's setting, the webhook's copy is not kept either.
 		if (taken.erase && row.job.retainMs === 0 && row.job.webhook !== undefined) deliveries.erase(row.job);
 		if (taken.erase || taken.remove) payloads.erase(row);
-		// Leaving the running state clears the progress value; the end of a wait sets an error.
+		// The progress value is removed when the job stops running; the end of a wait may set an error.
 		else if (taken.clear || taken.from === RUNNING || result.error !== undefined) payloads.setResult(row, result);
 		if (!taken.remove) return records.update(row, changeOf<Row>({ ...place, job: taken.job, cursor, outputBytes }));
 		attempts.remove(row);
@@ -178,7 +178,7 @@ export class Transitions<Row extends JobRow> {
 		this.#parts.signal({ kind: "delivery" });
 	}
 
-	/** Only "exhaust" needs the attempts. */
+	/** Attempts are read only for "exhaust", whose sentence lists them. */
 	#sentence(on: JobEvent, row: Row, before: Job & Pick<Attempt, "workerEnd">): string | undefined {
 		return errorOf(on, before, on === "exhaust" ? this.#parts.attempts.list(row) : []);
 	}

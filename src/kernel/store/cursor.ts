@@ -4,7 +4,7 @@ export function cursorOf(number: number): string {
 	return `n${number}`;
 }
 
-/** Undefined without a cursor. Throws a RangeError. */
+/** Returns the number in a cursor, undefined without a cursor. Throws a RangeError for an invalid one. */
 export function numberOf(cursor: string | undefined): number | undefined {
 	if (cursor === undefined) return undefined;
 	const number = FORM.exec(cursor)?.[1];

@@ -8,7 +8,7 @@ interface Column<M extends keyof Job> {
 	/** PostgreSQL type; SQLite stores `bool` as 0 or 1. */
 	type: TypeOf<NonNullable<Job[M]>>;
 	nullable: undefined extends Job[M] ? true : false;
-	/** Set by the submission; the others follow from the job's state. */
+	/** Whether the submission sets the column; all others follow from the job's state. */
 	submitted: M extends keyof Submission ? true : false;
 	changes: boolean;
 }
@@ -65,7 +65,7 @@ const ALL: readonly JobColumn[] = Object.entries(COLUMNS).map(([member, column])
 
 const isKey = ({ member }: JobColumn): boolean => member === "id" || member === "endpoint";
 
-/** Each dialect handles the endpoint and the id itself. */
+/** Columns that never change. Each dialect handles endpoint and id separately. */
 export const FIXED = ALL.filter((column) => !column.changes && !isKey(column));
 export const CHANGING = ALL.filter((column) => column.changes);
 

@@ -8,16 +8,16 @@ export interface Migration {
 }
 
 export interface MigrationTarget {
-	/** In error messages: a path, or an address without secrets. */
+	/** Name of the store in error messages: a path, or an address without secrets. */
 	readonly name: string;
 	owner(): Promise<"empty" | "sluice" | "other">;
 	prepare(): Promise<void>;
 	applied(): Promise<readonly number[]>;
-	/** In one transaction. False if another server has already recorded the number. */
+	/** Applies a migration in one transaction. False if another server has already recorded its number. */
 	apply(migration: Migration): Promise<boolean>;
 }
 
-/** Throws when the numbers are not 1, 2, 3, … */
+/** Reads the migrations of a folder. Throws if their numbers are not 1, 2, 3, … */
 export function readMigrations(folder: URL): Migration[] {
 	const names = readdirSync(folder)
 		.filter((name) => name.endsWith(".sql"))
@@ -30,7 +30,7 @@ export function readMigrations(folder: URL): Migration[] {
 	});
 }
 
-/** Changes nothing. Throws an Error for the operator. */
+/** Returns the missing migrations and changes nothing. Throws an Error for the operator. */
 export async function pending(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
 	return (await ownerOf(target)) === "empty" ? [...migrations] : await lacking(target, migrations);
 }

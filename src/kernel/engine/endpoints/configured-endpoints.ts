@@ -4,21 +4,24 @@ import { unlessFull } from "../availability/storage/free-space.ts";
 import type { EngineContext } from "../context.ts";
 
 interface Deps extends Pick<EngineContext, "events" | "background"> {
-	/** Whether it is stored, also with settings that cannot be read. */
+	/** Whether an endpoint of this id is stored, even with settings that cannot be read. */
 	exists: (id: string) => boolean;
 	isBeingDeleted: (id: string) => boolean;
-	/** Undefined: another server changed it meanwhile. */
+	/** Stores an endpoint; undefined if another server changed it since it was read. */
 	store: (endpoint: Endpoint) => Promise<true | undefined>;
-	/** Runs after the changes before, and with servers that share the store after a read of what these have stored. */
+	/** Runs `work` after earlier changes; where servers share the store, after a read of what the others have stored. */
 	inTurn: (work: () => Promise<void>) => Promise<void>;
-	/** Makes a change again until no other server came between. */
+	/** Repeats a change until no other server changed the endpoint in between. */
 	repeated: (id: string, made: () => Promise<true | undefined>) => Promise<true>;
 }
 
 export class ConfiguredEndpoints {
 	readonly #d: Deps;
 	#ids: ReadonlySet<string> = new Set();
-	/** Not stored yet: the disk is full, or the endpoint of that id is still being deleted. */
+	/**
+	 * Endpoints of the file that are not stored yet, because the disk is full or the endpoint of that id is still being
+	 * deleted.
+	 */
 	readonly #unstored = new Map<string, { endpoint: Endpoint; afterDeletion: boolean }>();
 
 	constructor(d: Deps) {
@@ -37,7 +40,7 @@ export class ConfiguredEndpoints {
 		await this.#store(this.#ids);
 	}
 
-	/** To be called after each read of the store: what was made after a deletion is newer than the file. */
+	/** Call after each read of the store. An endpoint that was created after a deletion is newer than the file. */
 	dropOlder(): void {
 		for (const [id, { afterDeletion }] of this.#unstored)
 			if (afterDeletion && this.#d.exists(id)) this.#unstored.delete(id);
@@ -51,7 +54,7 @@ export class ConfiguredEndpoints {
 		background.run("storing the configured endpoints", done);
 	}
 
-	/** Those that cannot be stored now stay unstored. */
+	/** Stores these endpoints; those that cannot be stored now remain in `#unstored`. */
 	async #store(ids: Iterable<string>): Promise<void> {
 		for (const id of ids) await unlessFull(this.#d.repeated(id, () => this.#tryToStore(id)));
 	}

@@ -35,8 +35,8 @@ export function endpointRegistry(
 	const removing = new Set<string>();
 	const secrets = new Map<string, string>();
 	/**
-	 * Settings as stored, most of which are unchanged at the next read. With a `fault` this server cannot read them, and
-	 * an entry is of those that it read before.
+	 * Stored settings by id, most of which are unchanged at the next read. `fault`: this server cannot read them; the
+	 * entry then has the settings that it read before.
 	 */
 	const stored = new Map<string, { text: string; fault?: string }>();
 
@@ -96,8 +96,9 @@ export function endpointRegistry(
 			return missing;
 		},
 		/**
-		 * A replaced webhook secret signs together with the new one for `overlapMs`. False, without a change, if another
-		 * server has changed, created or removed it since it was read, or if one of the resources `uses` does not exist.
+		 * Stores an endpoint. A replaced webhook secret signs together with the new one for `overlapMs`. Returns false,
+		 * without a change, if another server has changed, created or removed the endpoint since it was read, or if one of
+		 * the resources `uses` does not exist.
 		 */
 		async put(
 			endpoint: Endpoint,
@@ -108,7 +109,7 @@ export function endpointRegistry(
 			const { id, webhookSecret, ...settings } = endpoint;
 			const secretText = { text: webhookSecret, overlapMs, now };
 			const next = nextSecret({ encryption, random }, secrets.get(id), secretText);
-			// `sluice migrate --reencrypt` relies on it while servers run.
+			// `sluice migrate --reencrypt` relies on this while servers run.
 			const secret = resealText(next, encryption);
 			const known = stored.get(id)?.text;
 			const before = known === undefined ? undefined : { settings: known, secret: secrets.get(id) };
@@ -121,10 +122,10 @@ export function endpointRegistry(
 		},
 		get: (id: string): Endpoint => entry(id).endpoint,
 		entry,
-		/** Also of a removed endpoint that still has deliveries (D21). */
+		/** Returns the secret also for a removed endpoint that still has deliveries (D21). */
 		encryptedSecret: (id: string): string | undefined => secrets.get(id),
 		has: (id: string): boolean => entries.has(id),
-		/** Why this server cannot read what is stored now. */
+		/** Why this server cannot read the stored settings; undefined if it can. */
 		fault: (id: string): string | undefined => stored.get(id)?.fault,
 		paused: (id: string): boolean => entries.get(id)?.paused ?? false,
 		async pause(id: string, paused: boolean): Promise<void> {
@@ -133,10 +134,10 @@ export function endpointRegistry(
 			const current = entries.get(id);
 			if (current) current.paused = paused;
 		},
-		/** Removes it for callers; its jobs and deliveries are still to be ended (D39). */
+		/** Removes an endpoint for callers; its jobs and deliveries are still to be ended (D39). */
 		async remove(id: string): Promise<void> {
 			entry(id);
-			// The store first: a deletion that it refuses must not have begun.
+			// The store comes first: a deletion that it refuses must not have begun.
 			if (!(await store.remove({ id }))) throw notFound(id);
 			entries.delete(id);
 			stored.delete(id);

@@ -19,10 +19,10 @@ import { endpointRemoval } from "./removal.ts";
 import { endpointVersions, type EndpointVersions, type Origin } from "./versions.ts";
 import { decryptSecret, newWebhookSecret, type WebhookSecret } from "./webhook-secrets.ts";
 
-/** Calls with unknown ids wait for one search of all, since each reads all endpoints. */
+/** Calls with unknown ids within this time share one search, ms, since a search reads all endpoints. */
 const SEARCH_MS = 200;
 
-/** How often a change is tried because another server made one meanwhile. */
+/** Maximum attempts of a change that collides with changes of other servers. */
 const TRIES = 10;
 
 const BY_API: Origin = { source: "api" };
@@ -41,8 +41,8 @@ interface Deps extends EngineContext {
 }
 
 /**
- * Settings are as in `sluice.yaml`; invalid ones throw `bad_request` with every fault. Operations
- * on an unknown endpoint throw `endpoint_not_found`.
+ * Creates, changes and deletes endpoints. Settings have the form of `sluice.yaml`; invalid ones throw `bad_request`
+ * with every fault. Operations on an unknown endpoint throw `endpoint_not_found`.
  */
 export class Endpoints {
 	readonly services: readonly Service[];
@@ -51,12 +51,12 @@ export class Endpoints {
 	readonly #registry: EndpointRegistry;
 	readonly #removal: Loop;
 	#last: Promise<void> = Promise.resolve();
-	/** A refresh that has not begun reads all changes until then. */
+	/** The next refresh, not begun yet: it will read all changes made before its start. */
 	#pendingRefresh: Promise<void> | undefined;
-	/** A search that has not begun. */
+	/** The next search for unknown ids, not begun yet. */
 	#pendingSearch: Promise<void> | undefined;
 	#searchedAt: LocalMs = -Infinity;
-	/** What the store had when endpoints were last compared. */
+	/** Version of the stored endpoints at the last comparison. */
 	#comparedAt: string | undefined;
 	readonly #configured: ConfiguredEndpoints;
 
@@ -105,13 +105,13 @@ export class Endpoints {
 		return this.versions.of(this.entry(id)).findLast((each) => each.launchHash === launchedAs)?.version;
 	}
 
-	/** Finds also an endpoint that another server just created. */
+	/** Returns an endpoint, also one that another server has just created. */
 	find(id: string): Endpoint | Promise<Endpoint> {
 		if (this.has(id) || !this.#d.cluster.shared) return this.get(id);
 		return this.#search().then(() => this.get(id));
 	}
 
-	/** An endpoint without an id gets a random one. Throws `endpoint_exists`. */
+	/** Creates an endpoint; without an id it gets a random one. Throws `endpoint_exists`. */
 	async create(body: unknown, origin = BY_API): Promise<EndpointEntry> {
 		const { id = hex(this.#d.random(7)), ...settings } = settingsIn(body);
 		if (typeof id !== "string")
@@ -125,12 +125,12 @@ export class Endpoints {
 		});
 	}
 
-	/** `null` restores a default. */
+	/** Changes the settings in `patch`; `null` restores a default. */
 	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.change(id, (before) => mergeSettings(withoutId(before), patch), origin);
 	}
 
-	/** `changed` returns all settings, or a promise of them; it may run several times. */
+	/** Changes an endpoint. `changed` returns all its settings, or a promise of them; it may run several times. */
 	change(id: string, changed: (before: Endpoint) => unknown, origin = BY_API): Promise<EndpointEntry> {
 		return this.#changing(id, async () => {
 			const before = this.#stored(id);
@@ -140,7 +140,10 @@ export class Endpoints {
 		});
 	}
 
-	/** Creates it, or sets all settings; a webhook secret that they do not name stays. `dryRun`: only compares. */
+	/**
+	 * Creates an endpoint or replaces all its settings; a webhook secret that they do not name stays. `dryRun`: only
+	 * compares.
+	 */
 	replace(
 		id: string,
 		settings: unknown,
@@ -155,8 +158,8 @@ export class Endpoints {
 	}
 
 	/**
-	 * What {@link replace} would do with each. A file of many pages must not read all endpoints of the store for each of
-	 * them, only after a change at another server. Refusals name the endpoint in their fields.
+	 * Returns what {@link replace} would do with each endpoint. The store is read only after a change at another server,
+	 * since a client may compare many files in a row. Refusals name the endpoint in their fields.
 	 */
 	async compare(all: Readonly<Record<string, unknown>>): Promise<Omit<Compared, "endpoint">[]> {
 		const stored = (await this.#d.store.cluster?.versions())?.endpoints;
@@ -182,7 +185,7 @@ export class Endpoints {
 		});
 	}
 
-	/** Its jobs are cancelled in the background. */
+	/** Deletes an endpoint; its jobs are cancelled in the background. */
 	remove(id: string): Promise<void> {
 		return this.#inTurn(async () => {
 			await this.#registry.remove(id);
@@ -191,7 +194,10 @@ export class Endpoints {
 		});
 	}
 
-	/** Returns the new secret, only this once. One in `sluice.yaml` replaces it at the next start. */
+	/**
+	 * Replaces the webhook secret and returns the new one, which is not returned again. A secret in `sluice.yaml`
+	 * replaces it at the next start.
+	 */
 	renewWebhookSecret(id: string, overlapMs?: number): Promise<string> {
 		return this.#changing(id, async () => {
 			const webhookSecret = newWebhookSecret(this.#d.random);
@@ -204,17 +210,17 @@ export class Endpoints {
 		return this.#registry.encryptedSecret(id);
 	}
 
-	/** Also of an endpoint that is being deleted. */
+	/** Returns the secret also for an endpoint that is being deleted. */
 	webhookSecret(id: string): WebhookSecret {
 		return decryptSecret(this.#d.encryption, this.#registry.encryptedSecret(id), this.#d.now());
 	}
 
-	/** The defaults for an endpoint that is being deleted: it ends sooner. */
+	/** Returns the defaults for an endpoint that is being deleted, so that its deletion ends sooner. */
 	webhookSettings(id: string): Endpoint["webhooks"] {
 		return (this.has(id) ? this.get(id) : ENDPOINT_DEFAULTS).webhooks;
 	}
 
-	/** Also of a deleted endpoint. */
+	/** Works for a deleted endpoint too. */
 	stopGraceMs(id: string): number {
 		return (this.has(id) ? this.get(id) : ENDPOINT_DEFAULTS).stopGraceMs;
 	}
@@ -223,12 +229,12 @@ export class Endpoints {
 		return this.all().flatMap(({ endpoint: { id, launcher } }) => (isManaged(launcher.type) ? [id] : []));
 	}
 
-	/** Whether it is in this server's `sluice.yaml`, which replaces its settings at the next start. */
+	/** Whether this server's `sluice.yaml` has the endpoint and so replaces its settings at the next start. */
 	isConfigured(id: string): boolean {
 		return this.#configured.has(id);
 	}
 
-	/** `configured` endpoints of `sluice.yaml` replace stored ones. */
+	/** Reads the stored endpoints and replaces those that `configured`, from `sluice.yaml`, has. */
 	async load(configured: readonly Endpoint[]): Promise<void> {
 		await this.#reload();
 		await this.#configured.load(configured);
@@ -240,12 +246,15 @@ export class Endpoints {
 		this.#d.background.run("reading endpoints", this.#refreshNow());
 	}
 
-	/** Also with settings that cannot be read. */
+	/** Whether the endpoint is stored, even with settings that cannot be read. */
 	#exists(id: string): boolean {
 		return this.has(id) || this.#registry.fault(id) !== undefined;
 	}
 
-	/** What a change begins with. Throws `endpoint_unreadable` where it would begin with what was stored before. */
+	/**
+	 * Returns the settings that a change begins with. Throws `endpoint_unreadable` if only earlier settings could be
+	 * read.
+	 */
 	#stored(id: string): Endpoint {
 		const fault = this.#registry.fault(id);
 		if (fault !== undefined) throw new ApiError("endpoint_unreadable", { endpoint: id, fault });
@@ -270,25 +279,25 @@ export class Endpoints {
 			throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
 	}
 
-	/** Not where servers share the store: they may have different folders. */
+	/** Not checked where servers share the store: each may have other folders. */
 	async #checkLauncher({ launcher }: Endpoint, before?: Endpoint): Promise<void> {
 		if (this.#d.cluster.shared || JSON.stringify(launcher) === JSON.stringify(before?.launcher)) return;
 		const faults = await missingHere(launcher);
 		if (faults.length > 0) throw badRequest(faults);
 	}
 
-	/** Undefined, without a change: another server changed it meanwhile. */
+	/** Stores an endpoint. Undefined, without a change, if another server changed it since it was read. */
 	async #put(endpoint: Endpoint, origin: Origin): Promise<EndpointEntry | undefined> {
 		if (!(await this.#store(endpoint, origin))) return undefined;
 		this.#d.events.emit("endpoints.changed", {});
 		return this.entry(endpoint.id);
 	}
 
-	/** With the release that the change makes. */
+	/** Stores an endpoint together with the release that the change makes. */
 	async #store(given: Endpoint, origin: Origin): Promise<true | undefined> {
 		const { id } = given;
 		const before = this.has(id) ? this.entry(id) : undefined;
-		// What has failed is not tried again by a start with the same file.
+		// Settings that have failed are not tried again by a start with the same file.
 		const isKept = before && origin === BY_FILE && this.versions.isRolledBack(given);
 		const endpoint = isKept ? withLaunched(given, launchedSettings(before.endpoint)) : given;
 		const now = this.#d.now();
@@ -303,7 +312,7 @@ export class Endpoints {
 		return true;
 	}
 
-	/** Makes a change again with what is stored then, until no other server came between. */
+	/** Repeats a change with the settings stored by then, until no other server changed the endpoint in between. */
 	async #repeated<T>(id: string, made: () => Promise<T | undefined>): Promise<T> {
 		for (let tries = 1; tries <= TRIES; tries += 1) {
 			const result = await made();
@@ -313,7 +322,7 @@ export class Endpoints {
 		throw new ApiError("endpoint_changed", { endpoint: id });
 	}
 
-	/** One change after the other: each begins with the result of the one before, at any server. */
+	/** Serializes changes across servers: each begins with the result of the one before. */
 	#changing<T>(id: string, made: () => Promise<T | undefined>): Promise<T> {
 		return this.#inTurn(() => this.#repeated(id, made));
 	}
@@ -327,7 +336,7 @@ export class Endpoints {
 		return mine;
 	}
 
-	/** With servers that share the store, after a read of what these have stored. */
+	/** Runs `work` after earlier work; where servers share the store, after a read of what the others have stored. */
 	#inTurn<T>(work: () => Promise<T>): Promise<T> {
 		return this.#afterLast(this.#d.cluster.shared ? () => this.#reload().then(work) : work);
 	}

@@ -9,7 +9,7 @@ interface StoredSettings extends Record<string, unknown> {
 	sealedEnv?: Record<string, string>;
 }
 
-/** Members that servers of the version before store with their defaults, and that were removed. */
+/** Members that servers of the previous version store with their defaults, and that this version does not have. */
 const REMOVED: readonly { of?: string; member: string }[] = [
 	{ member: "preempt" },
 	{ of: "release", member: "maxUnavailable" },
@@ -19,13 +19,13 @@ const REMOVED: readonly { of?: string; member: string }[] = [
 
 export interface OpenedSettings {
 	settings: Record<string, unknown>;
-	/** Variables that were encrypted with an unknown key; missing in `settings`. */
+	/** Names of variables that were encrypted with an unknown key; `settings` lacks them. */
 	unreadable: string[];
 }
 
 type Sealable = Pick<Endpoint, "env"> & Partial<Pick<Endpoint, "webhooks">>;
 
-/** Values that `before`, the stored text, already has keep their ciphertext. */
+/** Encrypts the values of `env`. Values that `before`, the stored text, already has keep their ciphertext. */
 export function sealSettings(settings: Sealable, encryption: Encryption, before?: string): string {
 	const { env, ...rest } = withoutNewDefaults(settings);
 	const stored = before === undefined ? {} : (JSON.parse(before) as StoredSettings);
@@ -37,7 +37,10 @@ export function sealSettings(settings: Sealable, encryption: Encryption, before?
 	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries(sealedEnv) });
 }
 
-/** Servers of the version before, beside this one, refuse an endpoint with members that they do not know. */
+/**
+ * Servers of the previous version, which may run next to this one, refuse an endpoint with members that they do not
+ * know.
+ */
 function withoutNewDefaults(settings: Sealable): Pick<Endpoint, "env"> {
 	const { webhooks, ...rest } = settings;
 	if (!webhooks) return rest;
@@ -68,7 +71,7 @@ export function openSettings(text: string, encryption: Encryption): OpenedSettin
 	return { settings: { ...settings, env: Object.fromEntries(env) }, unreadable };
 }
 
-/** Encrypts values of another key with the current one; undefined if there is none. */
+/** Encrypts values that have another key with the current one; undefined if there are none. */
 export function resealEndpoint(from: SealedEndpoint, encryption: Encryption): SealedEndpoint | undefined {
 	const { sealedEnv, ...rest } = JSON.parse(from.settings) as StoredSettings;
 	const sealed = Object.entries(sealedEnv ?? {}).map(([name, value]) => [name, resealText(value, encryption)]);
@@ -77,7 +80,7 @@ export function resealEndpoint(from: SealedEndpoint, encryption: Encryption): Se
 	return settings === from.settings && secret === from.secret ? undefined : { settings, secret };
 }
 
-/** Unchanged if it is current, or cannot be read. */
+/** Encrypts a text with the current key; returns it unchanged if it has that key or cannot be decrypted. */
 export function resealText(text: string, encryption: Encryption): string {
 	if (encryption.isCurrent(text)) return text;
 	const opened = encryption.decrypt(text);

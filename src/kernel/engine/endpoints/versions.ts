@@ -23,9 +23,9 @@ export interface Origin {
 	by?: string | undefined;
 	/** Why the service rolls back. */
 	reason?: string | undefined;
-	/** The version that it ends. */
+	/** The version that this change marks as failed. */
 	fail?: number | undefined;
-	/** Registry and volumes that the endpoint begins to use must exist. */
+	/** Whether the registry and the volumes that the endpoint begins to use must exist. */
 	keepsUsed?: boolean | undefined;
 }
 
@@ -45,14 +45,16 @@ export type EndpointVersions = ReturnType<typeof endpointVersions>;
 export function endpointVersions({ releases, workers }: Store, { encryption }: { encryption: Encryption }) {
 	let heads = new Map<string, ReleaseHead[]>();
 
-	/** A change that an earlier version of Sluice stored: what ran then is what a release goes back to. */
+	/**
+	 * The release of settings that an earlier version of Sluice stored without one: a rollback returns to what ran then.
+	 */
 	function unrecorded({ endpoint, createdAt }: StoredEndpoint): ReleaseHead {
 		const version = (heads.get(endpoint.id)?.at(-1)?.version ?? 0) + 1;
 		const head = headOf(endpoint, { version, source: "stored", createdAt });
 		return isManaged(endpoint.launcher.type) ? { ...head, state: "healthy" } : head;
 	}
 
-	/** Earlier versions first, at least one. */
+	/** Returns the releases of an endpoint, earlier versions first, at least one. */
 	function of(stored: StoredEndpoint): readonly ReleaseHead[] {
 		const known = heads.get(stored.endpoint.id) ?? [];
 		return known.at(-1)?.launchHash === launchHash(stored.endpoint) ? known : [...known, unrecorded(stored)];
@@ -79,7 +81,10 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 
 	return {
 		of,
-		/** Versions below `before`, the newest first. `hold`: called with the number of characters before they are read. */
+		/**
+		 * Returns versions below `before`, newest first. `hold` is called with their number of characters before they are
+		 * read.
+		 */
 		async list(stored: StoredEndpoint, { hold, before, limit }: VersionPage): Promise<ReleaseEntry[]> {
 			const q = { endpoint: stored.endpoint.id, before, limit };
 			await hold(await releases.size(q));
@@ -91,13 +96,13 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		async load(): Promise<void> {
 			heads = Map.groupBy(await releases.heads(), ({ endpoint }) => endpoint);
 		},
-		/** Undefined: the version is not kept. */
+		/** Returns the settings of a version; undefined if it is not kept. */
 		async settingsOf(stored: StoredEndpoint, version: number): Promise<OpenedSettings | undefined> {
 			const isCurrent = !isRecorded(stored) && version === unrecorded(stored).version;
 			const row = isCurrent ? unrecordedRow(stored) : await releases.find({ endpoint: stored.endpoint.id, version });
 			return row && openSettings(row.settings, encryption);
 		},
-		/** Undefined: workers are launched as before. */
+		/** Returns the release that a change makes; undefined if workers are launched as before. */
 		async changes(
 			after: Endpoint,
 			{ before, origin, now }: { before: StoredEndpoint | undefined; origin: Origin; now: EpochMs },
@@ -118,11 +123,11 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 			const remove = isFull ? outdatedVersions(known, { ...q, running: await runningHashes() }) : [];
 			return { add, fail, remove };
 		},
-		/** Called when {@link changes} are stored. */
+		/** Call when {@link changes} have been stored. */
 		changed(id: string, { add, fail, remove }: ReleaseChanges): void {
 			const kept = (heads.get(id) ?? []).filter(({ version }) => !remove.includes(version));
 			const known = kept.map((each) => (each.version === fail ? { ...each, state: "failed" as const } : each));
-			// Their settings may be large.
+			// Settings may be large, so they are not kept in memory.
 			const added = add.map(({ createdBy: _by, diff: _diff, settings: _settings, ...head }) => head);
 			heads.set(id, [...known, ...added]);
 		},
@@ -134,7 +139,7 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 			head.failures += 1;
 			await releases.crashed(head);
 		},
-		/** Whether such settings failed, and an automatic rollback of them is in force. */
+		/** Whether settings like these failed and were replaced by an automatic rollback that is in force. */
 		isRolledBack(endpoint: Endpoint): boolean {
 			const known = heads.get(endpoint.id) ?? [];
 			if (known.at(-1)?.reason === undefined) return false;

@@ -14,7 +14,7 @@ export interface FormerSecret {
 	until: EpochMs;
 }
 
-/** `encrypted`: it was stored under another `SLUICE_SECRET`. */
+/** A decrypted secret, or why there is none. `encrypted`: it was stored under another `SLUICE_SECRET`. */
 export type WebhookSecret =
 	| { ok: true; text: string; former?: FormerSecret | undefined }
 	| { ok: false; why: "missing" | "encrypted" };
@@ -24,7 +24,8 @@ export function newWebhookSecret(random: Random): string {
 }
 
 /**
- * Keeps the current secret if `text` is absent; one that is replaced signs too for `overlapMs`. Returns it encrypted.
+ * Returns the secret to store, encrypted. Keeps the current secret if `text` is absent; a replaced one signs too for
+ * `overlapMs`.
  */
 export function nextSecret(
 	{ encryption, random }: { encryption: Encryption; random: Random },

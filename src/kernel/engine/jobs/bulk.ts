@@ -92,7 +92,7 @@ export async function bulk(
 	const rest = { more: next !== undefined, next };
 	if (dryRun) return { matched, done: 0, ...rest };
 	let full: ApiError | undefined;
-	// The longest waiting first, so that jobs that are queued again keep their order.
+	// The jobs that waited longest come first, so that jobs that are queued again keep their order.
 	const changed = await Promise.all(
 		found.toReversed().map((job) =>
 			change(d, on, job).catch((error: unknown) => {

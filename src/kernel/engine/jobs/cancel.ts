@@ -9,7 +9,7 @@ export async function cancel(d: JobDeps, q: JobName): Promise<JobState> {
 	const moved = isJobId(q.id) ? await d.store.jobs.move({ ...q, on: "cancel", now: d.now() }) : undefined;
 	if (moved?.ok) {
 		const { job } = moved;
-		// Before the event: the drain then checks what the workers hold.
+		// Set before the event, since the drain then checks which jobs the workers hold.
 		if (job.startedAt !== undefined && job.worker !== undefined)
 			d.workers.stopSignals.request({ ...q, worker: job.worker });
 		d.events.emit("job.settled", { ...q, state: job.state, release: job.release });

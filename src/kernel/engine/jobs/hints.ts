@@ -1,5 +1,6 @@
 /**
- * What the store's signals mean for jobs. They are hints: every wait and every poll also reads the store after a while.
+ * Applies signals of the store about jobs. Signals may be lost, so every wait and every poll also reads the store from
+ * time to time.
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import { pinglessText } from "../../core/workers/pingless.ts";
@@ -8,7 +9,10 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 
 const PAGE = 1000;
 
-/** `lostBy` had held the job. `silent`: a worker whose lease ended, at any server, so that it may still run the job. */
+/**
+ * A job is queued. `lostBy`: the worker that had held it. `silent`: a worker whose lease ended, at any server, so that
+ * it may still run the job.
+ */
 export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; silent?: string | undefined }): void {
 	const { endpoint, id, lostBy, silent } = q;
 	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
@@ -17,7 +21,7 @@ export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; 
 	d.dispatch.announce(endpoint);
 }
 
-/** Names a worker of this server once that has never pinged and whose lease ended (D16 Lease). */
+/** Logs once that a worker of this server has never pinged and its lease ended (D16 Lease). */
 function warnIfPingless(d: JobDeps, q: { endpoint: string; id: string }): void {
 	const worker = d.workers.registry.get(q);
 	if (!worker || worker.pingless || d.workers.allViews.pings(worker)) return;
@@ -43,7 +47,7 @@ async function notifyCompletion(d: JobDeps, { endpoint, id }: JobName): Promise<
 	else if (found.job.endedAt !== undefined) d.waiters.jobEnded(found);
 }
 
-/** Reads what lost hints would have announced. */
+/** Reads the changes that lost signals would have announced. */
 export async function catchUpOnJobs(d: JobDeps, cluster?: ClusterStore): Promise<void> {
 	d.waiters.notifyAll();
 	const awaited = d.waiters.awaitedJobs();

@@ -12,17 +12,17 @@ import type { JobDeps, JobName } from "./job-deps.ts";
 
 export interface JobDetails extends Omit<JobRecord, "attempts"> {
 	attempts: AttemptDetails[];
-	/** Only while it waits; `worker`: the last one that crashed. */
+	/** Why the job waits; only while it does. `worker`: the last worker that crashed. */
 	reason?: Reason & { retryAt?: number | undefined; worker?: EndedWorker | undefined };
 }
 
 /** A worker that starts again after a crash may crash again. */
 const AFTER_CRASHES: ReadonlySet<Reason["code"]> = new Set(["workers_crashing", "worker_starting"]);
 
-/** Jobs that wait earlier are not counted in a longer queue. */
+/** Maximum length of a queue in which the jobs before this one are counted. */
 const SHORT_QUEUE = 1000;
 
-/** Also of an erased job. Throws `job_not_found`. */
+/** Returns the details of a job, also of an erased one. Throws `job_not_found`. */
 export async function jobDetails(d: JobDeps, q: JobName): Promise<JobDetails> {
 	const found = isJobId(q.id) ? await d.store.jobs.record({ ...q, now: d.now() }) : undefined;
 	if (!found) throw new ApiError("job_not_found", { endpoint: q.endpoint, job: q.id });

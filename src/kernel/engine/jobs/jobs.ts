@@ -73,7 +73,7 @@ export function createJobs(
 		statusSync: bound(statusSync),
 		streamNext: bound(streamNext),
 		streamFrom: bound(streamFrom),
-		/** Must be closed. */
+		/** Follows a job. The follower must be closed. */
 		follow: (q: JobName): Follower => follow(waiters, q),
 		cancel: bound(cancel),
 		/** Runs in the background (D32). */
@@ -96,7 +96,7 @@ export function createJobs(
 		onPurged: (endpoint: string): void => background.run("notifying callers of a purge", notifyPurged(d, endpoint)),
 		onChunks: (id: string): void => waiters.notify(id),
 		catchUp: bound(catchUpOnJobs),
-		/** Ends all waits and dispatches no job any more (D34). */
+		/** Ends all waits and stops dispatching jobs (D34). */
 		close(): void {
 			dispatch.closed = true;
 			waiters.cancelAll();

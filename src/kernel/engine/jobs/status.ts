@@ -8,18 +8,18 @@ import type { Caller, CompletionWait } from "./wait.ts";
 
 type Deps = Pick<JobDeps, "store" | "now">;
 
-/** If `output` is absent, a large job is answered by its size (D41). */
+/** A query for a job. Without `output`, the answer has only the size of a large output (D41). */
 export type JobQuery = JobName & { output?: AdmitOutput | undefined };
 
-/** Throws `job_not_found`. */
+/** Returns a job. Throws `job_not_found`. */
 export async function status(d: Deps, { endpoint, id, output }: JobQuery): Promise<JobResult> {
 	const q = { endpoint, id, now: d.now(), large: "size" } as const;
 	return withOutput(d, existing(q, isJobId(id) ? await d.store.jobs.get(q) : undefined), output);
 }
 
 /**
- * Returns the job with its output once `admit` lets it in, read again if need be. Throws `job_not_found`. Not async: a
- * frame would keep an output in memory that has to wait.
+ * Returns the job with its output once `admit` permits it, read again if necessary. Throws `job_not_found`. Not async:
+ * the frame would keep an output in memory while it waits.
  */
 export function withOutput(d: Deps, found: JobResult, admit?: AdmitOutput): JobResult | Promise<JobResult> {
 	const { endpoint, id } = found.job;

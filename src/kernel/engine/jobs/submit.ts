@@ -17,7 +17,7 @@ export interface SubmitRequest {
 	options: SubmissionOptions;
 	/** Names of members without effect. */
 	ignored?: readonly string[];
-	/** The text as it was sent (D5). */
+	/** Input as it was sent (D5). */
 	input: JsonText;
 	/** JSON text. */
 	s3Config?: string | undefined;
@@ -26,7 +26,7 @@ export interface SubmitRequest {
 	/** See `Job`. */
 	trace?: string | undefined;
 	requestId?: string | undefined;
-	/** Called when the store has answered, with the id of the job if there is one; `input` is not used from then on. */
+	/** Called when the store has answered, with the id of the job if it was stored. `input` is not used after that. */
 	stored?: (job: string | undefined) => void;
 }
 
@@ -45,7 +45,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	d.stored.admit(size);
 	const refusing = d.hooks.refusal?.(endpoint);
 	const refusal = refusing && (await refusing);
-	// A repetition gets its job all the same: no queue is short enough for a new one.
+	// A repeated submission gets its job nevertheless; the bound of -1 refuses a new one.
 	if (refusal && !q.idempotency) throw refusal;
 	const bound = refusal ? -1 : queueBound(endpoint);
 	const most = storedBound(endpoint);
@@ -73,7 +73,7 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 		// Before the insert is committed: the claim joins its batch and runs after it.
 		sent: () => d.dispatch.announce(endpoint.id),
 	});
-	// Frees the memory: callers may wait for minutes.
+	// Frees the memory, since callers may wait for minutes.
 	q.input = "";
 	q.stored?.(answer.ok ? answer.job.id : undefined);
 	if (!answer.ok) {

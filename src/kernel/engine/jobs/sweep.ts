@@ -1,4 +1,4 @@
-/** Settles passed deadlines and ended leases (D15, D16). Being late changes no answer. */
+/** Applies passed deadlines and ended leases in the background (D15, D16). Being late changes no answer. */
 import { loop, type Loop } from "../../system/loop.ts";
 import type { JobDeps } from "./job-deps.ts";
 

@@ -35,7 +35,7 @@ interface Waiter {
 	notify?(part?: LivePart): void;
 }
 
-/** `expired` is the result of a wait that ends without one. */
+/** A wait for the end of a job or for news of it. `expired`: its result if the time passes without one. */
 export abstract class CompletionWait<T> implements Waiter {
 	readonly endpoint: string;
 	readonly id: string;
@@ -97,7 +97,10 @@ class NewsWait extends CompletionWait<boolean> {
 	}
 }
 
-/** In memory: a caller without a result reads the store when its time is over. One timer serves all waits. */
+/**
+ * All waits of this server, in memory. A caller whose wait ends without a result reads the store. One timer serves all
+ * waits.
+ */
 export class CompletionWaiters {
 	readonly clock: Clock;
 	private readonly byJob = new RotatingMap<string, Waiter | Set<Waiter>>();
@@ -108,7 +111,10 @@ export class CompletionWaiters {
 		this.clock = clock;
 	}
 
-	/** Undefined when the time is over, the caller has left, or all waits are cancelled. */
+	/**
+	 * Waits for the end of a job. Undefined when the time is over, the caller has disconnected, or all waits are
+	 * cancelled.
+	 */
 	forEnd(q: WaitRequest): CompletionWait<JobResult | undefined> {
 		return this.begin(new EndWait(this, q), q);
 	}
@@ -117,7 +123,9 @@ export class CompletionWaiters {
 		return this.begin(new NewsWait(this, q), q);
 	}
 
-	/** `onNews` gets the chunks where those are the news. The returned function ends it. */
+	/**
+	 * Calls `onNews` at each news of a job, with the chunks if the news are chunks. Call the returned function to end it.
+	 */
 	watch(job: { endpoint: string; id: string }, onNews: (part?: LivePart) => void): () => void {
 		const changed = (): void => onNews();
 		const waiter = { ...job, until: Infinity, isStored: true, leave: changed, jobEnded: changed, notify: onNews };
@@ -131,12 +139,12 @@ export class CompletionWaiters {
 		return waiting.filter(({ notify }) => notify === undefined).length;
 	}
 
-	/** News are a chunk, a return to the queue, a stream that became free. */
+	/** Reports news of a job: a chunk, a return to the queue, or a stream that became free. */
 	notify(id: string, part?: LivePart): void {
 		for (const waiter of this.of(id)) waiter.notify?.(part);
 	}
 
-	/** Hints may have been lost: callers that wait for news read the store again. */
+	/** Lets all callers that wait for news read the store again, because signals may have been lost. */
 	notifyAll(): void {
 		for (const waiter of this.all()) waiter.notify?.();
 	}
@@ -161,7 +169,7 @@ export class CompletionWaiters {
 			else waiter.leave();
 	}
 
-	/** Also those that begin later (D34). */
+	/** Ends all waits, also those that begin later (D34). */
 	cancelAll(): void {
 		this.isCancelled = true;
 		for (const waiter of this.all()) waiter.leave();

@@ -18,13 +18,15 @@ function weightIn(params: readonly string[]): number {
 	return text !== undefined && /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 1;
 }
 
-/** The most specific name decides: `text/html`, else `text/*`, else `*`. 0 if none is there. */
+/**
+ * Returns the weight of a name: that of the most specific entry, `text/html`, else `text/*`, else `*`; 0 without one.
+ */
 export function weightOf(weights: Weights, name: string): number {
 	const [type] = name.split("/");
 	return weights.get(name) ?? weights.get(`${type}/*`) ?? weights.get("*/*") ?? weights.get("*") ?? 0;
 }
 
-/** Whether `special`, which must be named itself, is wanted at least as much as `usual`. */
+/** Whether the header names `special` and wants it at least as much as `usual`. */
 export function prefers(header: string | undefined, special: string, usual: string): boolean {
 	if (header === undefined) return false;
 	const weights = weightsIn(header);

@@ -1,4 +1,4 @@
-/** Sends answers, whose bytes count while they wait for their client (D41). */
+/** Sends answers. Their bytes count for the memory budget until the client has read them (D41). */
 import { type AdmitOutput, type JobResult, jobView, outputSize } from "../../core/jobs/job-view.ts";
 import { type JsonPieces, release } from "../../lib/json/json-text.ts";
 import { principalOf } from "../gates/auth.ts";
@@ -6,7 +6,7 @@ import type { Call } from "./call.ts";
 import { FREE_BYTES, hold, holdNow } from "../memory/call-memory.ts";
 import { json } from "./reply.ts";
 
-/** Time of store and event loop for a byte of a large answer (D41), ms. */
+/** Time of store and event loop that a byte of a large answer costs (D41), ms. */
 const MS_PER_BYTE = 1 / 2 ** 20;
 
 export async function answer(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<void> {
@@ -19,7 +19,7 @@ export async function answer(call: Call, text: JsonPieces, headers: readonly str
 	json(call.res, text, headers);
 }
 
-/** The connection is closed when the client reads nothing for `readTimeout`. */
+/** Closes the connection when the client reads nothing for `readTimeout`. */
 export function mustRead({ res, engine }: Call): void {
 	res.setTimeout(engine.budgets.readTimeout.limit);
 }
@@ -30,7 +30,7 @@ export function answerJob(call: Call, found: JobResult): void {
 	json(call.res, jobView(found, call.engine.now()));
 }
 
-/** Admits outputs that the caller may hold. `x-request-id` names the job of a refused one. */
+/** Admits outputs within the memory of the caller. `x-request-id` names the job of a refused one. */
 export function admitOutput(call: Call): AdmitOutput {
 	return (found) => {
 		const size = outputSize(found);

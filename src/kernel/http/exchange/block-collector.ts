@@ -22,7 +22,10 @@ export class BlockCollector {
 		this.small = undefined;
 	}
 
-	/** Keeps no block, because the request keeps this object until answered, which may take minutes (D40). */
+	/**
+	 * Returns the blocks and keeps none, because the request keeps this object until it is answered, which may take
+	 * minutes (D40).
+	 */
 	finish(): Buffer[] {
 		this.close();
 		const { small } = this;
@@ -48,7 +51,7 @@ export class BlockCollector {
 			this.filled += copied;
 			if (this.filled === this.open.length) this.close();
 		}
-		// A piece with its own memory is reused now, before garbage collection.
+		// Frees a piece that has its own memory now, without waiting for garbage collection.
 		if (piece.buffer.byteLength === piece.length) release([piece]);
 	}
 

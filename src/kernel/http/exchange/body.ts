@@ -35,13 +35,13 @@ export class ScannedBody {
 		return within.length === 1 ? within[0]! : Buffer.concat(within);
 	}
 
-	/** Blocks of this body if large, else a string. */
+	/** Returns a part of the body: blocks if it is large, else a string. */
 	payload(part: Part): JsonText {
 		return part.end - part.start >= LARGE_BYTES ? cut(this.blocks, part.start, part.end) : this.text(part);
 	}
 }
 
-/** `size` is undefined if not declared. */
+/** A body over its limit. `size`: declared bytes, if any. */
 export class BodyTooLarge extends ApiError {
 	readonly size: number | undefined;
 	constructor(size: number | undefined, limit: number) {
@@ -50,7 +50,10 @@ export class BodyTooLarge extends ApiError {
 	}
 }
 
-/** Throws {@link BodyTooLarge} and refuses a coding. A JSON fault is in `scan`. */
+/**
+ * Reads a JSON body. Throws {@link BodyTooLarge}, and an error for a coding that is not supported. A JSON fault is in
+ * `scan`.
+ */
 export async function readJson(call: Call, options: JsonScanOptions): Promise<ScannedBody> {
 	const scanner = new JsonScanner(options);
 	const finish: Finish<ScannedBody> = (blocks, size) => new ScannedBody(blocks, size, scanner.finish());
@@ -74,16 +77,16 @@ class BodyReader<T> {
 	private readonly call: Call;
 	private readonly finish: Finish<T>;
 	private readonly scanner: JsonScanner | undefined;
-	/** Declared bytes as they are sent. */
+	/** Declared bytes of the transfer. */
 	private readonly declared: number | undefined;
-	/** Declared bytes of the content. Undefined also with a coding. */
+	/** Declared bytes of the content; undefined if they are not declared or a coding is used. */
 	private readonly size: number | undefined;
 	private readonly mark = new MarkFilter();
 	private content: Content | undefined;
 	private received = 0;
 	private readonly blocks: BlockCollector;
 	/**
-	 * Cleared at the end to free the body. The request keeps its listeners until answered (minutes), and resolvers
+	 * Cleared at the end to free the body: the request keeps its listeners until it is answered (minutes), and resolvers
 	 * keep their value.
 	 */
 	private reading: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
@@ -125,10 +128,10 @@ class BodyReader<T> {
 		return promise;
 	}
 
-	/** Until it has begun, the request and its connection keep only the little that they buffer. */
+	/** Before this, the request and its connection buffer only a small amount. */
 	private open(coding: ReturnType<typeof codingOf>): void {
 		const { req, res } = this.call;
-		// Nothing is held for a client that has left, so nothing may be allocated.
+		// No memory is reserved for a client that has disconnected, so none may be allocated.
 		if (coding === "br" && res.closed) this.fail(cutShort());
 		if (!this.reading) return;
 		this.content = contentOf(req, coding, (error) => this.refuse(error));
@@ -137,15 +140,15 @@ class BodyReader<T> {
 		source.on("data", (piece: Buffer) => this.add(this.mark.push(piece)));
 		// Most bodies have arrived with their headers, though their end may not be parsed yet.
 		if (!req.complete && req.readableLength !== this.declared) this.limitTime();
-		// Without a body the request has already ended.
+		// A request without a body has already ended.
 		if (source.readableEnded) this.ended();
 		source.on("end", () => this.ended());
 	}
 
 	/**
-	 * Holds a window and all that the body may contain, before there is a decoder: one that waited for more with its
-	 * window held would wait for others that do the same. No more than clients have of the budget, as the smallest one
-	 * would never have room for the largest body.
+	 * Reserves memory for the decoder's window and the largest possible content before it makes the decoder. A body that
+	 * waited for more memory while it holds a window would wait for others that do the same. The amount is at most the
+	 * clients' part of the budget, since the smallest budget has no room for the largest body.
 	 */
 	private coverDecoder(): Promise<void> | undefined {
 		const { maxBody, engine } = this.call;
@@ -153,7 +156,7 @@ class BodyReader<T> {
 		return hold(this.call, Math.min(WINDOW_BYTES + this.covered, engine.budgets.memory.limit / 2));
 	}
 
-	/** Refuses a body of which nothing arrives for `readTimeout`. */
+	/** Refuses a body when nothing of it arrives for `readTimeout`. */
 	private limitTime(): void {
 		const { req, engine } = this.call;
 		const late = this.isTimed ? undefined : () => this.refuse(new ApiError("request_timeout"));
@@ -161,7 +164,7 @@ class BodyReader<T> {
 		req.setTimeout(engine.budgets.readTimeout.limit, late);
 	}
 
-	/** A coding may have any number of bytes without content. */
+	/** Compressed data may have any number of bytes without content. */
 	private receive({ length }: Buffer): void {
 		const { maxBody } = this.call;
 		this.received += length;
@@ -188,7 +191,7 @@ class BodyReader<T> {
 		});
 	}
 
-	/** Pauses reading until the request may hold the declared size, or twice what has arrived. */
+	/** Pauses reading until the request has memory for the declared size, or for twice what has arrived. */
 	private cover(): void {
 		const { req, maxBody } = this.call;
 		this.covered = Math.max(this.length, this.size ?? Math.min(maxBody, 2 * this.length));
@@ -211,7 +214,7 @@ class BodyReader<T> {
 	private ended(): void {
 		if (this.isTimed) this.call.req.setTimeout(0);
 		if (this.reading) this.add(this.mark.end());
-		// A window is freed now, and the content is of known size.
+		// Frees the window; the size of the content is known now.
 		if (this.reading && this.length < this.call.holds.bytes) void hold(this.call, this.length);
 		this.reading?.resolve(this.finish(this.blocks.finish(), this.length));
 		this.reading = undefined;
@@ -223,7 +226,7 @@ class BodyReader<T> {
 		this.reading = undefined;
 	}
 
-	/** Reads and drops the rest. */
+	/** Fails the read, and reads and drops the rest of the body. */
 	private refuse(error: Error): void {
 		const { req } = this.call;
 		this.blocks.drop();
@@ -238,7 +241,7 @@ function cutShort(): ApiError {
 	return new ApiError("bad_json", { why: "the connection closed before the end of the body.", type: "" });
 }
 
-/** 400 for a body that is not a JSON object. Mentions a non-JSON Content-Type (D4). */
+/** Returns the 400 for a body that is not a JSON object. It names a Content-Type that is not JSON (D4). */
 export function notAnObject(call: Call, scan: JsonScan): ApiError {
 	const type = call.req.headers["content-type"];
 	const hint = type !== undefined && !/json/i.test(type) ? `; its Content-Type says '${type.slice(0, 100)}'` : "";

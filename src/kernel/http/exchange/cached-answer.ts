@@ -1,5 +1,6 @@
 /**
- * Cacheable answers in the best accepted coding, or 304. They need no key, so the address pays for their time (D41).
+ * Sends cacheable answers in the best accepted coding, or 304. They need no key, so their time is charged to the
+ * address (D41).
  */
 import { ApiError } from "../../core/errors.ts";
 import { networkOf } from "../../core/access/network.ts";
@@ -15,10 +16,13 @@ export interface Cacheable {
 	packed: ReadonlyMap<Coding, Buffer>;
 }
 
-/** Time of the event loop for a byte, ms. */
+/** Time of the event loop that a sent byte costs, ms. */
 const SEND_MS_PER_BYTE = 0.5 / 2 ** 20;
 
-/** `vary`: what the content depends on besides the coding. Node omits the body for HEAD. */
+/**
+ * Sends a cacheable answer. `vary`: request headers that the content depends on, besides the coding. Node omits the
+ * body for HEAD.
+ */
 export async function sendCacheable(
 	call: Call,
 	{ tag, pieces, packed }: Cacheable,
@@ -52,7 +56,7 @@ export async function sendCacheable(
 	res.end();
 }
 
-/** The smallest of those that are wanted most. */
+/** Returns the smallest of the codings with the highest weight. */
 function codingFor(accepted: string, packed: Cacheable["packed"]): Coding | undefined {
 	const weights = weightsIn(accepted);
 	const [best] = (["br", "gzip"] as const)

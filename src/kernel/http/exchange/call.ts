@@ -25,15 +25,21 @@ export interface Service {
 	publicUrl: URL | undefined;
 	/** Address of a trace elsewhere, with `{traceId}`. */
 	traceUrl: string | undefined;
-	/** Asked for requests with a cookie and without a key. */
+	/** Identifies callers that send a cookie and no key. */
 	authenticator: () => Promise<Authenticator | undefined>;
 }
 
-/** Another credential than a key (D31). */
+/** Identifies callers by another credential than a key (D31). */
 export interface Authenticator {
-	/** Undefined without one. Throws 401 for one that is not valid. `changes`: whether the request has side effects. */
+	/**
+	 * Returns the caller; undefined if the request has no such credential. Throws 401 if it is invalid. `changes`:
+	 * whether the request has side effects.
+	 */
 	identify(call: Call, changes: boolean): Promise<Principal | undefined>;
-	/** The caller as it is now. Undefined once it has ended. Not a use. */
+	/**
+	 * Returns the current state of the caller, undefined once its session has ended. Does not count as a use of the
+	 * session.
+	 */
 	holder(call: Call): Promise<KeyHolder | undefined>;
 }
 
@@ -46,20 +52,20 @@ export interface Identity {
 	worker?: Worker;
 	/** Launch hash of that worker, from its token. */
 	launchedAs?: string | undefined;
-	/** Hash of its token, if that is one for many workers. */
+	/** Hash of the worker's token, if it is a token for many workers. */
 	sharedToken?: string;
 }
 
 export interface Holds {
 	bytes: number;
 	owner?: Owner;
-	/** Frees a place among concurrent requests (D24, D41). */
+	/** Ends the request's count among concurrent requests (D24, D41). */
 	release?: (() => void) | undefined;
 	/** Set while the handler of a paced route runs. */
 	turn?: Turn;
 }
 
-/** `Params`: names of the parameters in the path of its route. They are decoded. */
+/** A request in progress. `Params`: names of the parameters in the path of its route; their values are decoded. */
 export interface Call<Params extends string = never> {
 	req: IncomingMessage;
 	res: Response;
@@ -68,21 +74,21 @@ export interface Call<Params extends string = never> {
 	path: string;
 	queryText: string;
 	params: Readonly<Record<Params, string>>;
-	/** Bytes. 0 without a route. */
+	/** Maximum bytes of the body; 0 without a route. */
 	maxBody: number;
-	/** Undefined: our form. */
+	/** Form of error bodies; undefined: Sluice's own. */
 	errorForm: RouteDefinition["errorForm"];
 	service: Service;
 	identity: Identity;
 	trace?: RequestTrace | undefined;
 	holds: Holds;
-	/** Id of the job that it stored. */
+	/** Id of the job that the request stored. */
 	submitted?: string | undefined;
 	/** Signals a disconnect to waiting operations. */
 	caller: Caller;
 }
 
-/** A parameter of a path that may not have it: then "". */
+/** Returns a parameter of the path, or "" if the route does not have it. */
 export function paramOf({ params }: Call, name: string): string {
 	return (params as Readonly<Record<string, string>>)[name] ?? "";
 }
@@ -91,7 +97,7 @@ export function query(call: Call): URLSearchParams {
 	return new URLSearchParams(call.queryText);
 }
 
-/** Whether only the headers are asked for: a GET that waits, delivers, changes or never ends then does not (D1). */
+/** Whether the request is a HEAD: then nothing waits, is delivered, or changes, and the answer ends (D1). */
 export function isHead({ req }: Call): boolean {
 	return req.method === "HEAD";
 }
@@ -122,7 +128,7 @@ export function drained(call: Call): Promise<void> {
 	return outside(call, end);
 }
 
-/** Waits without charging the caller (D41). */
+/** Waits for `wait` without charging the time to the caller (D41). */
 export function outside<T>({ holds: { turn } }: Call, wait: Promise<T>): Promise<T> {
 	return turn ? turn.outside(wait) : wait;
 }

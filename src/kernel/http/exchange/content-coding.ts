@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ApiError } from "../../core/errors.ts";
 
-/** What `Content-Encoding` may be, as a refusal names it. */
+/** Values of `Content-Encoding` that are supported, as a refusal names them. */
 const CODINGS = "gzip, br, deflate";
 
 const DECODERS = {
@@ -14,34 +14,34 @@ const DECODERS = {
 	deflate: createInflate,
 } as const;
 
-/** The first decoded bytes, for which no ratio is asked. */
+/** Decoded bytes up to which the ratio is not checked. */
 const FREE_BYTES = 1024 * 1024;
 
-/** Maximum decoded bytes of a received one. JSON reaches 20, with long runs of one character 1,000. */
+/** Maximum decoded bytes for one received byte. JSON reaches 20, with long runs of one character 1,000. */
 const MOST_RATIO = 200;
 
-/** What a brotli decoder may allocate for its window at the first byte of its content. */
+/** Bytes that a brotli decoder may allocate for its window at the first byte of its content. */
 export const WINDOW_BYTES = 16 * 1024 * 1024;
 
 type Coding = keyof typeof DECODERS;
 
 type Decoder = ReturnType<(typeof DECODERS)[Coding]>;
 
-/** A body as its sender wrote it. */
+/** A body as its sender wrote it, before compression. */
 export interface Content {
 	source: Readable;
-	/** Returns the refusal of content that is out of proportion to what was received. */
+	/** Returns the refusal of content that is too large in proportion to the received bytes. */
 	fault(decodedBytes: number): ApiError | undefined;
-	/** Stops decoding. What still arrives is not kept. */
+	/** Stops decoding; later input is dropped. */
 	drop(): void;
 }
 
-/** Maximum decoded bytes of so many received ones. */
+/** Returns the maximum of decoded bytes for this number of received ones. */
 export function mostDecoded(received: number): number {
 	return Math.max(FREE_BYTES, MOST_RATIO * received);
 }
 
-/** `fail` gets the refusal of damaged content. */
+/** Returns the decoded content of a request. `fail` is called with the refusal of damaged content. */
 export function contentOf(req: IncomingMessage, coding: Coding | undefined, fail: (error: ApiError) => void): Content {
 	if (coding === undefined) return { source: req, fault: () => undefined, drop: () => {} };
 	const decoder: Decoder = DECODERS[coding]();
@@ -51,7 +51,7 @@ export function contentOf(req: IncomingMessage, coding: Coding | undefined, fail
 	};
 	decoder.on("error", ({ message }) => fail(badCoding(coding, message)));
 	decoder.on("end", () => {
-		// A decoder reads nothing behind the end of its content, and the request would never end.
+		// A decoder reads nothing after the end of its content, and the request would never end.
 		if (!req.readableEnded) fail(badCoding(coding, "there is more behind its end"));
 	});
 	req.pipe(decoder);
@@ -65,7 +65,7 @@ export function contentOf(req: IncomingMessage, coding: Coding | undefined, fail
 	};
 }
 
-/** Undefined without one. Throws 415 for one that is not decoded here. */
+/** Returns the coding of a body; undefined without one. Throws 415 for one that is not supported. */
 export function codingOf({ headers }: IncomingMessage): Coding | undefined {
 	const given = headers["content-encoding"];
 	const coding = given?.trim().toLowerCase() ?? "";

@@ -19,7 +19,10 @@ export function isoTime(ms: WallMs | undefined): string | undefined {
 	return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
-/** Never has user and password; scheme and host only unless `full`, because path and query may be secret (D21). */
+/**
+ * Returns a URL as answers show it: never with user and password, and only scheme and host unless `full`, because path
+ * and query may be secret (D21).
+ */
 export function shownUrl(url: string, full: boolean): string {
 	if (full) return withoutUser(url);
 	const { protocol, host } = new URL(url);

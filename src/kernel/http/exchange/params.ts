@@ -2,7 +2,7 @@ import type { Param, ParamWithDefault } from "../../api/definition/params.ts";
 import { badQuery } from "../../core/errors.ts";
 import { type Call, query } from "./call.ts";
 
-/** Throws `bad_query` if not valid. */
+/** Returns the value of a query parameter, or its default. Throws `bad_query` if it is invalid. */
 export function valueOf<T>(call: Call, param: ParamWithDefault<T>): T;
 export function valueOf<T>(call: Call, param: Param<T>): T | undefined;
 export function valueOf<T>(call: Call, param: Param<T>): T | undefined {

@@ -10,7 +10,7 @@ import type { Fault } from "../../lib/schema.ts";
 
 const JSON_TYPE = "application/json";
 
-/** `headers`: name, value, name, value. With `open` the caller must `end` the response. */
+/** Sends a JSON answer. `headers`: name, value, name, value. With `open` the caller must `end` the response. */
 export function json(
 	res: ServerResponse,
 	text: JsonPieces,
@@ -34,7 +34,7 @@ export function json(
 	]);
 	if (typeof text === "string") {
 		if (open) {
-			// Otherwise the headers of a HEAD's answer are sent with its end.
+			// Without this, the headers of an answer to HEAD are sent only at its end.
 			res.flushHeaders();
 			res.write(text);
 		} else res.end(text);
@@ -47,26 +47,26 @@ export function json(
 	else res.end();
 }
 
-/** Those of {@link json} that are known before the text is. */
+/** Headers of {@link json} that are known before the text is. */
 export const JSON_HEADERS = {
 	"Content-Type": JSON_TYPE,
 	"X-Content-Type-Options": "nosniff",
 	"Cache-Control": "no-store",
 } as const;
 
-/** Answers HEAD where GET would wait, deliver, change or never end (D1). */
+/** Answers a HEAD whose GET would wait, deliver, change or never end (D1). */
 export function headOnly(res: ServerResponse, headers: Readonly<Record<string, string>>): void {
 	res.writeHead(200, headers);
 	res.end();
 }
 
-/** 204, for worker polls (D1) and deletions of the management API (D49). */
+/** Answers 204, for worker polls (D1) and deletions of the management API (D49). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);
 	res.end();
 }
 
-/** True if all was written to an open connection (D7 Delivery, D16). */
+/** Sends a JSON answer. Resolves with true if all of it was written to an open connection (D7 Delivery, D16). */
 export function jsonWritten(call: Call, text: JsonPieces, headers: readonly string[] = []): Promise<boolean> {
 	const { res } = call;
 	return new Promise((resolve) => {
@@ -77,7 +77,7 @@ export function jsonWritten(call: Call, text: JsonPieces, headers: readonly stri
 	});
 }
 
-/** Rate limit at the request's admission or refusal (D24). */
+/** Sets the headers with the rate limit at the request's admission or refusal (D24). */
 export function quotaHeaders(res: ServerResponse, { limit, remaining, reset }: Quota): void {
 	res.setHeader("RateLimit-Limit", limit);
 	res.setHeader("RateLimit-Remaining", remaining);

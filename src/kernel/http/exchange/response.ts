@@ -1,16 +1,16 @@
-/** One id for a request: in its answer, the logs, the audit log and with the job that it submits (D51). */
+/** Gives each request one id, which its answer, the logs, the audit log and the job that it submits have (D51). */
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 /** 1 to 128 printable ASCII characters without spaces and quotes. */
 const REQUEST_ID = /^[!#-&(-~]{1,128}$/;
 
-/** How API keys, tokens of workers and secrets of webhooks begin. */
+/** Prefixes of API keys, worker tokens and webhook secrets. */
 const SECRET_FORMS = ["sluice_", "whsec_"];
 
 /**
- * `X-Request-Id` of the client. Undefined if it sent none, or one that cannot be used: it goes into logs, so it must
- * have no credential that was put there by mistake. Only the request itself decides: a comparison with the operator's
- * key would confirm the right guess of a client that sends guesses.
+ * Returns the client's `X-Request-Id`; undefined if it sent none or an unusable one. The id goes into logs, so it must
+ * not contain a credential that was put there by mistake. Only the request itself decides: a comparison with the
+ * operator's key would confirm a guess of that key.
  */
 export function requestIdIn({ headers }: IncomingMessage): string | undefined {
 	const id = headers["x-request-id"];
@@ -20,12 +20,12 @@ export function requestIdIn({ headers }: IncomingMessage): string | undefined {
 	return isSecret ? undefined : id;
 }
 
-/** Whatever sends its head, the head has the id. Another id that was set before stays: that of a job (D32, D41). */
+/** A response whose head always has the request id. An id that was set before, that of a job, is kept (D32, D41). */
 export class Response extends ServerResponse {
 	requestId = "";
-	/** The same for logs, the audit log and traces, where an id with the operator's key in it is not shown. */
+	/** The request id for logs, the audit log and traces, which do not show an id that contains the operator's key. */
 	loggedRequestId = "";
-	/** The same, if it is the client's. */
+	/** The request id, if the client sent it. */
 	sentRequestId: string | undefined;
 
 	/** `headers` as a list: name, value, name, value. */
@@ -33,7 +33,7 @@ export class Response extends ServerResponse {
 		const given = headers as OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
 		if (this.hasHeader("x-request-id")) return super.writeHead(status, given);
 		if (Array.isArray(given)) {
-			// A spread costs more than the rest of the head.
+			// Not a spread, which would cost more than the rest of the head.
 			const all = given.slice();
 			all.push("X-Request-Id", this.requestId);
 			return super.writeHead(status, all);

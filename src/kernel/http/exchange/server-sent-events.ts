@@ -9,12 +9,12 @@ export const EVENT_STREAM = {
 	"X-Accel-Buffering": "no",
 } as const;
 
-/** Where another form is wanted more, or events with weight 0, that form is sent (D7). */
+/** Whether the client wants events: `Accept` names them, with a weight above 0 and not below that of JSON (D7). */
 export function wantsEvents({ headers }: IncomingMessage): boolean {
 	return prefers(headers.accept, "text/event-stream", "application/json");
 }
 
-/** Undefined if absent or not a number. */
+/** Returns `Last-Event-ID`; undefined if it is absent or not a number. */
 export function lastEventId({ headers }: IncomingMessage): number | undefined {
 	const value = headers["last-event-id"];
 	return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;

@@ -21,7 +21,7 @@ interface Reader {
 	outside: <T>(wait: Promise<T>) => Promise<T>;
 }
 
-/** The output of a launched worker. Forwarded if another server has it. */
+/** Sends the output of a launched worker. The request is forwarded if another server has it. */
 export function sendWorkerLogs(call: Call<"endpoint" | "worker">, query: Query, form: LogForm): Promise<void> {
 	const { endpoint, worker } = call.params;
 	return sendLog(call, form, (reader) =>
@@ -33,7 +33,10 @@ export function sendWorkerLogs(call: Call<"endpoint" | "worker">, query: Query, 
 	);
 }
 
-/** Ends with the caller's key or session. `open` returns undefined if it has answered. */
+/**
+ * Streams a log until it ends, or until the caller's key or session does. `open` returns undefined if it has already
+ * answered.
+ */
 export async function sendLog(
 	call: Call,
 	q: LogForm,

@@ -8,16 +8,16 @@ import type { Route } from "./route.ts";
 /** `on`: without polls and pings of workers, and without reads of logs. */
 export type AccessLog = "off" | "on" | "all";
 
-/** The client has closed the connection before the answer began, as nginx calls it. */
+/** Status of a request whose client closed the connection before the answer began, as in nginx. */
 const CLOSED_BY_CLIENT = 499;
 
-/** Sent every few seconds; a page that follows the log would fill it. */
+/** Operations that are called every few seconds, or that read logs: a page that follows the log would fill it. */
 const FREQUENT: ReadonlySet<string> = new Set(["ping", "serviceLog", "searchLogs", "workerLogs"]);
 
 /** The ids that the service gives to jobs. */
 const JOB = /^(?:sync-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns what a new call is passed to. */
+/** Returns a function to call with each new call. */
 export function accessLog(q: {
 	clock: Clock;
 	events: EventBus;
@@ -32,7 +32,7 @@ export function accessLog(q: {
 		const { read, written } = earlier.get(socket) ?? { read: 0, written: 0 };
 		earlier.set(socket, { read: socket.bytesRead, written: socket.bytesWritten });
 		if (q.log === "on" && (route?.poll || FREQUENT.has(route?.name ?? ""))) return;
-		// A client may put any text into a path, a key too.
+		// A client may put any text into a path, even a key.
 		const named = paramOf(call, "endpoint");
 		const endpoint = engine.endpoints.has(named) ? named : undefined;
 		const id = paramOf(call, "job");

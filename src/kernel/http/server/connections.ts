@@ -7,11 +7,11 @@ import type { BudgetMeter } from "../../core/budgets.ts";
 import type { Clock } from "../../system/clock.ts";
 import { plainSocketOf } from "./tls.ts";
 
-/** Headers are checked after this time, ms, and after this number of new connections. */
+/** Unfinished headers are checked after this time, ms, and after this number of new connections. */
 const CHECK_MS = 50;
 const CHECK_CONNECTIONS = 32;
 
-/** Bound of all unidentified connections together. */
+/** Maximum bytes of unfinished headers of all unidentified connections together. */
 const HEADERS_BYTES = 32 * 1024 * 1024;
 
 /** Maximum unanswered requests of a connection, unidentified and identified. */
@@ -50,7 +50,7 @@ export class Connections {
 		return sum;
 	}
 
-	/** Above the budget, replaces the oldest unidentified connection or is closed. */
+	/** Adds a connection. Above the budget it replaces the oldest unidentified connection, or is closed. */
 	readonly add = (socket: Socket): void => {
 		while (!this.d.budget.take(1)) {
 			const [oldest] = this.unidentified;
@@ -66,7 +66,7 @@ export class Connections {
 	};
 
 	received(requestSocket: Socket): Connection | undefined {
-		// The parser goes on with bytes of a connection that was closed.
+		// The parser may still process bytes of a connection that was closed.
 		const connection = this.all.get(plainSocketOf(requestSocket));
 		if (!connection) return undefined;
 		const isKnown = !this.unidentified.has(connection);

@@ -35,7 +35,7 @@ export function matcher<R extends Pick<RouteDefinition, "methods" | "path" | "ac
 		}
 		for (const method of route.methods) {
 			at.byMethod.set(method, route);
-			// A take is a GET, and a HEAD of it would take a job.
+			// Worker routes have no HEAD: a take is a GET, so its HEAD would take a job.
 			if (method === "GET" && route.access !== "worker") at.byMethod.set("HEAD", route);
 		}
 	}

@@ -54,8 +54,8 @@ export async function answersElsewhere<A>(call: Call, signal: AbortSignal): Prom
 }
 
 /**
- * Lets the server that scales the worker's endpoint answer a poll, a ping or a post on its warm-up. Answers here if
- * that server does not answer; the post then has no effect.
+ * Forwards a poll, a ping or a post on a warm-up to the server that scales the worker's endpoint. If that server does
+ * not answer, this one answers; the post then has no effect.
  */
 export function answeredByScaler(call: Call): Promise<"answered" | void> | void {
 	const { engine, req } = call;
@@ -75,7 +75,7 @@ async function answeredAt(url: string, call: Call): Promise<"answered" | void> {
 	if (answer) await passOn(answer, call);
 	else if (isPost) json(call.res, POSTED);
 	if (isPost) {
-		// The other server may not read the rest of the body.
+		// The other server may have answered without reading the rest of the body.
 		call.req.unpipe();
 		left.abort();
 		call.req.resume();

@@ -4,7 +4,7 @@ import type { RouteDefinition } from "../../api/definition/route.ts";
 import { readTraceparent } from "../../core/trace-context.ts";
 import type { RequestTrace, TraceHooks } from "../../core/trace-hooks.ts";
 
-/** Polls of workers have no trace. */
+/** Returns the trace of a request; polls of workers have none. */
 export function requestTrace(
 	req: IncomingMessage,
 	{ access, path }: Pick<RouteDefinition, "access" | "path">,

@@ -27,7 +27,7 @@ import { errorFormsOf, finderOf, routesOf } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
-/** Digits of a request id that is made here. */
+/** Length of a request id that this server makes, in hex digits. */
 const ID_DIGITS = 16;
 
 /** Maximum request line and headers, bytes. Workers get more, because a ping names all their jobs. */
@@ -35,7 +35,7 @@ const HEADERS_LIMIT = 16 * 1024;
 
 export interface RequestOptions {
 	engine: Engine;
-	/** Those of modules. */
+	/** Routes of modules. */
 	routes: readonly BoundRoute[];
 	answered: readonly AnsweredOf[];
 	connections: Service["connections"];
@@ -63,7 +63,7 @@ function errorCodes(routes: readonly BoundRoute[]): string[] {
 export class Requests {
 	readonly #o: RequestOptions;
 	readonly #service: Service;
-	/** Includes delayed refusals. */
+	/** Unanswered polls, including refusals that are delayed. */
 	readonly #polls = new RotatingSet<Call>();
 	readonly #newId;
 	readonly #logAccess;
@@ -92,7 +92,7 @@ export class Requests {
 		};
 	}
 
-	/** Answers have `Connection: close` from now on, and polls are refused. */
+	/** Starts the stop: answers have `Connection: close` from now on, and polls are refused. */
 	drain(): void {
 		this.#draining = true;
 	}
@@ -220,7 +220,7 @@ async function noRoute(call: Call, byMethod: ReadonlyMap<string, Route> | undefi
 	throw new ApiError("method_not_allowed", { method, allow: [...byMethod.keys()].join(", ") });
 }
 
-/** Closing while the client still sends would lose the answer. */
+/** Reads and drops the rest of the body: closing while the client still sends would lose the answer. */
 function discardBody({ req, res }: Call, clock: Clock): void {
 	const ended = new AbortController();
 	if (req.readableEnded) ended.abort();
@@ -254,7 +254,7 @@ function targetOf(url: string): { path: string; queryText: string } {
 		: { path: target.slice(0, mark), queryText: target.slice(mark + 1) };
 }
 
-/** Names the endpoint that is meant, of those that the key may see. */
+/** Adds the most similar endpoint that the key may see to the sentence of a refusal. */
 function withMeant(call: Call, refusal: ApiError): ApiError {
 	const { engine, identity } = call;
 	const { principal } = identity;

@@ -1,7 +1,7 @@
 import type { AnswerOf, ParamNames, RouteDefinition } from "../../api/definition/route.ts";
 import type { Call } from "../exchange/call.ts";
 
-/** A handler that returns nothing has sent the answer itself. */
+/** The handler of a route. If it returns nothing, it has sent the answer. */
 export type Handler<R extends RouteDefinition> = (
 	call: Call<ParamNames<R["path"]>>,
 ) => AnswerOf<R> | void | Promise<AnswerOf<R> | void>;

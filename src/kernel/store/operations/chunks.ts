@@ -7,7 +7,7 @@ import type { JobKey, ReadUnit } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
-/** `end`: the number below which chunks exist. */
+/** A job whose chunks below `end` exist. */
 interface Visible<Row> {
 	row: Row;
 	state: ChunkRead["state"];
@@ -26,7 +26,7 @@ function visible<Row extends JobRow>(unit: ReadUnit<Row>, q: JobKey & { now: num
 	};
 }
 
-/** Whether the chunks do not fit any more (D43). */
+/** Whether further chunks would exceed the limits of a stream (D43). */
 function isOver(
 	{ nextChunk, outputBytes }: JobRow,
 	{ chunks, bytes, bound }: Pick<Query<"chunks.append">, "chunks" | "bound"> & { bytes: number },

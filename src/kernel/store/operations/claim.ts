@@ -5,7 +5,7 @@ import type { UnitOfWork } from "./unit-of-work.ts";
 export interface PendingClaim<Row extends JobRow, Input> {
 	q: Query<"jobs.claim">;
 	jobs: { row: Row; input: Input }[];
-	/** A fenced job was skipped (D16 Fence). */
+	/** Whether a fenced job was skipped (D16 Fence). */
 	fenced: boolean;
 	room: number;
 	full: boolean;
@@ -16,7 +16,7 @@ export function pendingClaim<Row extends JobRow, Input>(q: Query<"jobs.claim">):
 }
 
 interface ClaimInputs<Row extends JobRow, Input> {
-	/** Undefined when the input has more than `most` characters. */
+	/** Returns the input of a job; undefined if it has more than `most` characters. */
 	take(row: Row, most: number): Input | undefined;
 	size(input: Input): number;
 }
@@ -27,7 +27,7 @@ export interface ClaimParts<Row extends JobRow, Input> {
 	inputs: ClaimInputs<Row, Input>;
 }
 
-/** `refused`: no worker can get the job. The first job of a claim fits at any size. */
+/** Offers a waiting job to a claim. `refused`: no worker may get the job. The first job of a claim fits at any size. */
 export function offer<Row extends JobRow, Input>(
 	{ transitions, isFenced, inputs }: ClaimParts<Row, Input>,
 	claim: PendingClaim<Row, Input>,

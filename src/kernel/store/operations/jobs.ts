@@ -10,21 +10,21 @@ import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
 
 const readsJob = ({ endpoint, id }: JobKey) => ({ jobs: [{ endpoint, id }] });
 
-/** The row with passed deadlines settled; undefined for an unknown or erased job. */
+/** Returns the row with passed deadlines settled; undefined for an unknown or erased job. */
 export function current<Row extends JobRow>(unit: UnitOfWork<Row>, q: JobKey & { now: number }): Row | undefined {
 	const found = unit.records.find(q);
 	const row = found && unit.transitions.pass(found, q.now);
 	return row?.job.erased ? undefined : row;
 }
 
-/** The row if the worker runs the job now (D16). */
+/** Returns the row if the worker runs the job now (D16). */
 function held<Row extends JobRow>(row: Row, worker: string): Row | undefined {
 	return row.job.state === RUNNING && row.job.worker === worker ? row : undefined;
 }
 
 /**
- * The row of a job that the worker runs. A job that was lost there and that no worker was given since runs there again
- * (D16 Late reports).
+ * Returns the row of a job that the worker runs. A job that the worker lost, and that no worker was given since, runs
+ * there again (D16 Late reports).
  */
 export function runningAt<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
@@ -63,7 +63,7 @@ export const report: SharedOperation<"jobs.report"> = {
 			return ended.ok && running !== row ? { ...ended, late: true } : ended;
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
-		// Another worker may have it: the only effect is that this worker's attempts have ended.
+		// Another worker may have the job, so the only effect is that this worker's attempts have ended.
 		unit.attempts.closeAt(row, worker);
 		return { ok: false, why: "stale", state };
 	},

@@ -2,10 +2,10 @@ import { SEARCHED_CHARACTERS } from "../../core/jobs/job-search.ts";
 import type { JobResult } from "../../core/jobs/job-view.ts";
 import type { Query } from "./operation.ts";
 
-/** Rows per read. */
+/** Rows in one read. */
 export const STRIDE = 200;
 
-/** Characters of errors that fill a page: each may be as long as a result. */
+/** Characters of errors that end a page, since each error may be as long as a result. */
 export const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 export function fits({ job }: JobResult, { filter, erased }: Query<"jobs.list">): boolean {

@@ -23,7 +23,7 @@ export type Group =
 	| "secrets"
 	| "time";
 
-/** `group.method`. */
+/** Name of an operation: `group.method`. */
 export type OpName = { [G in Group]: `${G}.${keyof Store[G] & string}` }[Group] | "identity" | "ping";
 
 export type MethodOf<N extends OpName> = N extends `${infer G extends Group}.${infer M}`
@@ -40,8 +40,8 @@ export type Answer<N extends OpName> = MethodOf<N> extends (...q: never[]) => Pr
 export type Handler<N extends OpName> = (q: Query<N>) => Answer<N>;
 
 /**
- * `fresh`: a read after passed deadlines are settled. `claim`: a write that runs after all others of its batch
- * (contract rule 6).
+ * Kinds of operations. `fresh`: a read after passed deadlines are settled. `claim`: a write that runs after all others
+ * of its batch (contract rule 6).
  */
 export type Kind = "read" | "fresh" | "write" | "claim";
 
@@ -50,9 +50,9 @@ export interface Reads {
 	jobs?: readonly JobKey[];
 	workers?: readonly WorkerKey[];
 	keys?: readonly KeyPlace[];
-	/** Endpoints besides those of the rows above. */
+	/** Endpoints in addition to those of the rows above. */
 	endpoints?: readonly string[];
-	/** Only for a `read`. `small`: of a large output its size. */
+	/** Payloads to read; only for a `read`. `small`: only the size of a large output. */
 	payloads?: "output" | "small" | "all";
 }
 

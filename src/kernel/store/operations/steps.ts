@@ -24,7 +24,7 @@ export function cancelEach<Row extends JobRow>(
 	return cancelled;
 }
 
-/** The lease becomes at least a full one from `now` (D16 Outages). */
+/** Extends a lease to at least a full one from `now` (D16 Outages). */
 export function extendLease<Row extends JobRow>(
 	{ records }: { records: Pick<UnitOfWork<Row>["records"], "update"> },
 	row: Row,
@@ -35,7 +35,9 @@ export function extendLease<Row extends JobRow>(
 	records.update(row, { job: { ...job, dueAt: dueAt(job) } });
 }
 
-/** `Infinity`: nothing is due. `separate`: expiries apart. */
+/**
+ * Returns the next due times. `Infinity` in the query: nothing is due. `separate`: expiries in a member of their own.
+ */
 export function dueTimes(q: { nextDueAt: number; expiryDueAt: number; separate: boolean }): {
 	nextDueAt?: number | undefined;
 	expiryDueAt?: number | undefined;
@@ -46,7 +48,7 @@ export function dueTimes(q: { nextDueAt: number; expiryDueAt: number; separate: 
 		: { nextDueAt: known(Math.min(q.nextDueAt, q.expiryDueAt)) };
 }
 
-/** The last key with scope `keep` stays (D30). */
+/** Decides whether a key may be removed: not the last one with scope `keep` (D30). */
 export function removal(
 	keys: readonly KeyRow[],
 	{ id, now, keep }: Query<"keys.remove">,

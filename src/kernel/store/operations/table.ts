@@ -23,8 +23,8 @@ import { webhooks } from "../tables/webhooks.ts";
 import * as workers from "./workers.ts";
 
 /**
- * In the order of `operations`, which numbers them. The order of a module's namespace differs between threads that load
- * it in different ways.
+ * Names the operations of a group in the order of `operations`, which numbers them. The order of a module's namespace
+ * may differ between threads.
  */
 function named<G extends Group, O extends object>(group: G, operations: O) {
 	const entries = Object.entries(operations).map(([method, operation]) => [`${group}.${method}`, operation] as const);
@@ -92,7 +92,7 @@ export const OPERATIONS = {
 
 export const OP_NAMES = Object.keys(OPERATIONS) as OpName[];
 
-/** Characters of payload in a query, as `size` counts them; limits the size of batches. */
+/** Returns the characters of payload in a query, counted by `size`; limits the size of batches. */
 export function weightOf(name: OpName, q: unknown, size: (text: JsonText) => number): number {
 	switch (name) {
 		case "jobs.insert":

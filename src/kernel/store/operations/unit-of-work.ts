@@ -29,7 +29,7 @@ export interface KeyPlace {
 
 export interface KeyUse {
 	bodyHash: string;
-	/** May have been removed since. */
+	/** Id of the job, which may have been removed since. */
 	job: string;
 }
 
@@ -39,7 +39,7 @@ export interface Reservation {
 	readonly end: number;
 }
 
-/** Chunk numbers from `from` below `end`, at most `maxBytes` of text but at least one chunk. */
+/** Chunks with numbers from `from` below `end`: at most `maxBytes` of text, but at least one chunk. */
 export interface RangeQuery {
 	from: number;
 	end: number;
@@ -48,16 +48,19 @@ export interface RangeQuery {
 
 export interface ReadUnit<Row extends JobRow> {
 	records: {
-		/** Erased or not; undefined when purged. */
+		/** Returns the row of a job, erased or not; undefined if it was purged. */
 		find(key: JobKey): Row | undefined;
 	};
 	attempts: {
 		list(row: Row): Attempt[];
 	};
 	chunks: {
-		/** Begins with the first chunk that exists; has no gap. */
+		/** Returns chunks without a gap, beginning with the first one that exists. */
 		range(row: Row, q: RangeQuery): Omit<ChunkRead, "state">;
-		/** The first number dropped when the running attempt is lost; chunks being delivered stay. */
+		/**
+		 * Returns the number of the first chunk that is removed when the running attempt is lost; chunks being delivered
+		 * stay.
+		 */
 		undelivered(row: Row): number;
 	};
 	transitions: Pick<Transitions<Row>, "project">;
@@ -69,12 +72,12 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	records: ReadUnit<Row>["records"] & {
 		insert(job: Job, inputBytes: number): Row;
 		update(row: Row, change: Partial<JobRow>): Row;
-		/** Rows are read as stored: a deadline may have passed. */
+		/** Returns the rows of running jobs as stored: a deadline may have passed. */
 		runningOn(worker: WorkerKey): Row[];
 	};
 	attempts: ReadUnit<Row>["attempts"] & {
 		includes(row: Row, worker: string): boolean;
-		/** The worker may still run these (D16 Fence). */
+		/** Returns the old attempts that the worker may still run (D16 Fence). */
 		openOf(worker: WorkerKey): { row: Row; past: Attempt }[];
 		setMissed(row: Row, past: Attempt, missed: number): void;
 		/** `killed`: the attempt ended with its worker's process. */
@@ -87,7 +90,7 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 	};
 	chunks: ReadUnit<Row>["chunks"] & {
 		insert(row: Row, number: number, text: string): void;
-		/** Undefined unless all are still stored. */
+		/** Returns the last `count` chunks; undefined unless all of them are still stored. */
 		last(row: Row, count: number): string[] | undefined;
 		isBusy(row: Row, reader: string): boolean;
 		reservation(row: Row): Reservation | undefined;
@@ -95,14 +98,14 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 		release(row: Row): Row;
 	};
 	idempotency: {
-		/** Finds no expired key. */
+		/** Returns the use of a key that has not expired. */
 		find(place: KeyPlace, now: number): KeyUse | undefined;
 		put(place: KeyPlace, use: KeyUse, expiresAt: number): void;
 	};
 	transitions: Transitions<Row>;
 	/** Settles passed deadlines first, until at most `most` jobs wait. */
 	waiting(q: { endpoint: string; now: number; most: number }): number;
-	/** Bytes (D43). */
+	/** Returns the bytes that the endpoint's jobs have stored (D43). */
 	storedBytes(endpoint: string): number;
 	notifyOthers(signal: Signal): void;
 }

@@ -23,7 +23,7 @@ function held<Row extends JobRow>(unit: UnitOfWork<Row>, q: WorkerKey & { now: n
 	});
 }
 
-/** Jobs that fail by it join `over`. */
+/** Takes jobs back from a worker. Those that fail by this loss join `over`. */
 function takeBack<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	rows: readonly Row[],
@@ -73,7 +73,7 @@ export const idle: SharedOperation<"workers.idle"> = {
 		const rows = held(unit, { endpoint, worker, now }).filter(
 			({ job }) => job.startedAt !== undefined && job.startedAt < before,
 		);
-		// Its word ends no run before the lease does, which polls renew no longer.
+		// A take that reports no job ends no run; open polls only stop renewing its lease.
 		for (const row of dead ? [] : rows) {
 			const missed = missedAfterDenial(row.job, before);
 			if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });

@@ -17,8 +17,8 @@ const SETTINGS = `
     (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit') AS "synchronousCommit"`;
 
 /**
- * Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when the database cannot be
- * a store of this version.
+ * Inspects a database. Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator if the
+ * database cannot be a store of this version.
  */
 export async function inspect(url: string): Promise<Inspection> {
 	const pending = (await pendingMigrations({ url })).map(({ name }) => name);

@@ -34,7 +34,7 @@ import { statement } from "./connection/statement.ts";
 interface PostgresOptions {
 	url: string;
 	clock: Clock;
-	/** The same key on all servers (D22). */
+	/** Checks that all servers have the same key (D22). */
 	checkKey?: CheckKey | undefined;
 }
 
@@ -44,8 +44,8 @@ const PROMPT_MS = 2000;
 const MOST_SESSIONS = 2 ** 31 - 1;
 
 /**
- * Throws `StoreUnavailable` when the database is unreachable, an Error for the operator when it is not a store or is
- * newer than this version, or that of `checkKey`.
+ * Opens the store. Throws `StoreUnavailable` when the database is unreachable, an Error for the operator when it is not
+ * a store or is newer than this version, and the error of `checkKey`.
  */
 export async function openPostgres({ url, clock, checkKey }: PostgresOptions): Promise<Store> {
 	await prepareSchema({ url });
@@ -131,7 +131,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 			: batched(name as SharedWriteName);
 	}
 
-	// Around these calls is the gate of the store's health (`engine/availability/store-health.ts`).
+	// The gate of the store's health is around these calls (`engine/availability/store-health.ts`).
 	const operations = withSentCallback(storeOf(method));
 	const { reserve } = operations.chunks;
 
@@ -166,7 +166,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	};
 }
 
-/** More than a page, since values of `meta` are not compressed. */
+/** Bytes of the trial write: more than a page, since values of `meta` are not compressed. */
 const TRIAL_BYTES = 16_384;
 
 const KEEP = statement("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
@@ -196,14 +196,14 @@ export async function openMeta({
 		const stored = (await database.read.run(KEPT, [CHECK_NAME])).rows[0]?.[0];
 		const check = stored === undefined ? undefined : String(stored);
 		const own = checkKey({ identity, check });
-		// Another server that starts at the same time may have stored that of another key.
+		// Another server that starts at the same time may have stored the check value of another key.
 		if (check === undefined) checkKey({ identity, check: await keep(CHECK_NAME, own) });
 	}
 
 	return {
 		identity: async () => identity,
 		async ping() {
-			// A new row each time: concurrent pings do not wait for each other.
+			// Each ping writes a new row, so that concurrent pings do not wait for each other.
 			const name = `trial ${randomUUID()}`;
 			await database.write(async ({ run }) => {
 				await run(FILL, [name, "0".repeat(TRIAL_BYTES)]);

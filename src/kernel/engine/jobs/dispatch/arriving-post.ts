@@ -1,12 +1,12 @@
-/** The body of a worker's post that is still arriving is a sign that its job runs (D16 Lease). */
+/** Renews leases by the bodies of workers' posts that are still arriving: they show that the job runs (D16 Lease). */
 import { isJobId } from "../../../core/jobs/job.ts";
 import type { Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 
-/** Least time between two renewals by one post, ms. */
+/** Minimum time between two renewals by one post, ms. */
 const RENEW_MS = 1000;
 
-/** Returns what to call at each piece of the body. It renews the lease if the worker holds the job, else nothing. */
+/** Returns a function to call for each piece of the body. It renews the lease if the worker holds the job. */
 export function arrivingPost(d: JobDeps, { worker, id }: { worker: Worker; id: string }): () => void {
 	const { endpoint } = worker;
 	let renewedAt = d.now();

@@ -9,36 +9,36 @@ import { forgetClaims, type HeldJob, releaseJob, type StoreClaim, type Worker } 
 import type { EngineContext } from "../../context.ts";
 import type { EpochMs } from "../../../lib/time.ts";
 
-/** Inputs of one response together; jobs beyond it stay queued for the next take. */
+/** Maximum characters of the inputs in one response; further jobs stay queued for the next take. */
 const MAX_INPUT_CHARACTERS = 32 * 1024 * 1024;
 
 interface Poll {
 	worker: Worker;
 	limit: number;
-	/** Its last claim found only jobs that are fenced from its worker. */
+	/** The poll's last claim found only jobs that are fenced from its worker. */
 	fenced: boolean;
-	/** It ended while its claim was in progress. */
+	/** The poll ended while its claim was in progress. */
 	ended: boolean;
 	resolve: (jobs: Claimed[]) => void;
 	reject: (error: unknown) => void;
 }
 
-/** Limits which jobs of an endpoint its workers take; absent but while a canary of it runs (D50). */
+/** Limits how many jobs of an endpoint a worker may take; set only while a canary of the endpoint runs (D50). */
 export interface Share {
 	/** How many jobs the worker may take now. */
 	mostFor: (worker: Worker) => number;
-	/** The worker has got a job. */
+	/** Called when a worker has got a job. */
 	started: (worker: Worker) => void;
 }
 
 interface Lane {
 	parked: Poll[];
 	/**
-	 * Estimate of queued jobs that no claim in progress covers. Too high costs an empty claim; it is too low at most
-	 * until `checkAll`.
+	 * Estimated number of queued jobs that no claim in progress covers. If too high, a claim finds nothing; if too low,
+	 * `checkAll` corrects it.
 	 */
 	waiting: number;
-	/** There may be more than `waiting`: full claims are repeated until one finds the queue empty. */
+	/** More jobs than `waiting` may be queued: full claims are repeated until one finds the queue empty. */
 	unsure: boolean;
 	share?: Share | undefined;
 }
@@ -58,7 +58,7 @@ interface Deps extends Pick<EngineContext, "now" | "events" | "store" | "backgro
 export class Dispatch {
 	private readonly d: Deps;
 	private readonly lanes = new Map<string, Lane>();
-	/** No job is handed out any more (D34). */
+	/** Set at the stop: no job is sent to workers any more (D34). */
 	closed = false;
 
 	constructor(d: Deps) {
@@ -88,7 +88,7 @@ export class Dispatch {
 		});
 	}
 
-	/** Waiting jobs are offered again. */
+	/** Sets or removes the share and offers waiting jobs again. */
 	readonly setShare = (endpoint: string, share: Share | undefined): void => {
 		const lane = share ? this.laneOf(endpoint) : this.lanes.get(endpoint);
 		if (!lane) return;
@@ -96,7 +96,7 @@ export class Dispatch {
 		this.claimForParked(endpoint, lane);
 	};
 
-	/** Ignores the estimates, because hints may have been lost. */
+	/** Claims for all lanes regardless of their estimates, because signals may have been lost. */
 	readonly checkAll = (): void => {
 		for (const [endpoint, lane] of this.lanes) {
 			if (lane.parked.length === 0) continue;
@@ -123,7 +123,7 @@ export class Dispatch {
 
 	private laneOf(endpoint: string): Lane {
 		let lane = this.lanes.get(endpoint);
-		// What waits from before this server's start is unknown until the first claim.
+		// The number of jobs queued before this server's start is unknown until the first claim.
 		if (!lane) this.lanes.set(endpoint, (lane = { parked: [], waiting: 1, unsure: true }));
 		return lane;
 	}
@@ -203,9 +203,9 @@ export class Dispatch {
 	}
 }
 
-/** Whether the worker may take a job now; it then takes no more than its share. */
+/** Whether the worker may take a job now. Its claim is then limited to its share. */
 function isWithin(share: Share, poll: Poll, { parked }: Lane): boolean {
-	// A job that others are fenced from waits for no share.
+	// While another parked worker is fenced from the waiting jobs, this one may take one beyond its share.
 	const most = share.mostFor(poll.worker) || Number(parked.some(({ fenced }) => fenced));
 	if (most > 0) poll.limit = Math.min(poll.limit, most);
 	return most > 0;
@@ -217,7 +217,7 @@ function expectMore(lane: Lane): void {
 }
 
 /**
- * Puts jobs that never reached their worker back at the front of the queue. They can run nowhere, so it counts no loss
+ * Returns jobs that never reached their worker to the front of the queue. They cannot be running, so no loss is counted
  * (D16). Returns the ids of those that wait again.
  */
 export async function requeueUndelivered(
@@ -241,7 +241,7 @@ export async function requeueUndelivered(
 		if (moved.ok) requeued.push(id);
 	});
 	await Promise.all(moves).catch((error: unknown) => {
-		// The end of their lease requeues them.
+		// If the store is unavailable, the end of their leases requeues them.
 		if (!(error instanceof StoreUnavailable)) throw error;
 	});
 	return requeued;

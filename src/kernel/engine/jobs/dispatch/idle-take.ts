@@ -1,7 +1,7 @@
 /**
- * What a take with `job_in_progress=0` proves (D16). Another process may use the same worker id, so of a job that runs
- * the lease decides: the store only keeps it no longer for open polls. An old attempt has ended if no ping named it for
- * a lease. The open take repeats the question meanwhile, also of jobs whose leases end.
+ * Handles a take with `job_in_progress=0` (D16). Another process may use the same worker id, so the lease decides about
+ * a job that runs; the store only stops extending it by open polls. An old attempt has ended if no ping has named it
+ * for a lease. While the take is open, the question is repeated, also for jobs whose leases end.
  */
 import { pingIntervalMs } from "../../../core/workers/worker-env.ts";
 import type { EpochMs } from "../../../lib/time.ts";
@@ -15,7 +15,10 @@ interface IdleTake {
 	signal: AbortSignal;
 }
 
-/** Returns once the store has decided. What it has not proved over is asked again until the take ends. */
+/**
+ * Returns when the store has decided. Attempts that it could not prove to have ended are checked again until the take
+ * ends.
+ */
 export async function idleTake(d: JobDeps, worker: Worker, q: IdleTake): Promise<void> {
 	// A launched worker is killed for a job that it does not stop, so its word is enough for the stop.
 	if (worker.managed) for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
@@ -24,14 +27,14 @@ export async function idleTake(d: JobDeps, worker: Worker, q: IdleTake): Promise
 	d.background.run("asking again what an idle worker held", askAgain(d, worker, q));
 }
 
-/** False: it may run a job, or another process that uses its id does. */
+/** Whether the worker runs nothing. False also if another process with its id may run a job. */
 async function nothingRuns(d: JobDeps, worker: Worker, { began, signal }: IdleTake): Promise<boolean> {
 	const { endpoint, id } = worker;
 	const pings = d.workers.allViews.pings(worker);
 	const { kept, keptOpen } = await reconcileAttempts(d, worker, () =>
 		d.retry(() => d.store.workers.idle({ endpoint, worker: id, before: began, pings, now: d.now() }), { signal }),
 	);
-	// It has reported the others to other servers.
+	// Jobs that the store does not list were reported to other servers.
 	for (const [job, { handedAt }] of worker.held)
 		if (handedAt < began && !kept.includes(job)) releaseJob(worker, job, d.now());
 	worker.deniedAt = kept.length > 0 ? began : undefined;

@@ -14,7 +14,7 @@ export interface Ping {
 	version?: string | undefined;
 }
 
-/** Held while the store is unavailable, until the worker hangs up. */
+/** Handles a ping; while the store is unavailable, it waits until the worker hangs up. */
 export async function ping(
 	d: JobDeps,
 	q: { worker: Worker; said: Ping; signal?: AbortSignal | undefined },
@@ -26,7 +26,7 @@ export async function ping(
 	if (said.unhealthy !== undefined) return markUnhealthy(d, worker, said.unhealthy);
 	worker.pinged = true;
 	worker.pingless = false;
-	/** Otherwise its polls and reports may be at another server. */
+	/** Otherwise polls and reports of the worker may reach other servers. */
 	const callsOnlyHere = !d.cluster.others() || worker.managed;
 	if (callsOnlyHere && isMainProcessDead(worker, { now, pingIntervalMs: intervalMs })) {
 		worker.leftAt = undefined;
@@ -37,7 +37,7 @@ export async function ping(
 		);
 		return await reconcileDead(d, worker);
 	}
-	// Another server handed it out, or it was reported a moment ago.
+	// Another server sent the job to the worker, or the job was reported a moment ago.
 	if (said.named.some((id) => !worker.held.has(id))) worker.knownIdle = false;
 	// An idle worker has nothing to renew and nothing to lose.
 	if (said.named.length === 0 && worker.held.size === 0 && worker.knownIdle) return;
@@ -84,7 +84,7 @@ function forgetReported(
 		if (now - handedAt > 2 * intervalMs && !named.includes(id)) releaseJob(worker, id, now);
 }
 
-/** It gets no more jobs, and a launched worker is replaced as one that crashed. */
+/** Marks a worker as unhealthy: it gets no more jobs, and a launched one is replaced as after a crash. */
 export function markUnhealthy({ events }: JobDeps, worker: Worker, reason: string): void {
 	worker.unhealthy = true;
 	events.emit("worker.unhealthy", { endpoint: worker.endpoint, worker: worker.id, reason });

@@ -4,13 +4,13 @@ import { loop, type Loop } from "../../../system/loop.ts";
 import type { Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
 
-/** Well within the shortest lease. */
+/** Interval of the renewals, ms, well within the shortest lease. */
 const CHECK_MS = 500;
 
-/** Time between two claims for all parked polls: what a lost hint may cost. */
+/** Time between two claims for all parked polls, ms: the longest delay by a lost signal. */
 const CLAIM_MS = 15_000;
 
-/** Renewals in one `leaseMs` where another server may have dispatched the worker's jobs. */
+/** Renewals in one `leaseMs` if another server may have sent jobs to the worker. */
 const RENEWALS_PER_LEASE = 4;
 
 export function renewPolledLeases(d: JobDeps): Loop {

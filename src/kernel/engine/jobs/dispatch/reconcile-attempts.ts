@@ -4,7 +4,7 @@ import { endPolls, type HeldJob, releaseJobById, type Worker } from "../../worke
 import type { JobDeps } from "../job-deps.ts";
 import type { Undelivered } from "./dispatch.ts";
 
-/** Returns what the store answered. */
+/** Runs a store operation, applies what its answer says about attempts, and returns the answer. */
 export async function reconcileAttempts<Answer extends AttemptReconciliation>(
 	d: JobDeps,
 	worker: Worker,
@@ -23,7 +23,7 @@ export async function reconcileAttempts<Answer extends AttemptReconciliation>(
 	return answer;
 }
 
-/** Everything that the dead worker held is lost. */
+/** Marks everything that a dead worker held as lost. */
 export async function reconcileDead(
 	d: JobDeps,
 	worker: Worker,
@@ -51,12 +51,12 @@ function heldJobs({ held }: Worker): Undelivered[] {
 }
 
 /**
- * An operator has ended an external worker (D36): what it held is requeued without counting a loss, and its token is
- * revoked (D16).
+ * Applies that an operator has ended an external worker (D36): its jobs return to the queue without a counted loss, and
+ * its token is revoked (D16).
  */
 export async function workerEnded(d: JobDeps, q: { endpoint: string; id: string }): Promise<void> {
 	const { registry } = d.workers;
-	// It may have called other servers only.
+	// The worker may have called other servers only.
 	const worker =
 		registry.get(q) ?? (d.cluster.shared ? registry.meet({ ...q, ready: false, now: d.now() }) : undefined);
 	if (worker) {

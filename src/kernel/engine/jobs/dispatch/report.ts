@@ -9,7 +9,10 @@ import type { JobDeps } from "../job-deps.ts";
 import { markUnhealthy } from "./ping.ts";
 import { warmupReported } from "./warmup.ts";
 
-/** Never refused: a report on a job that another worker holds, or that has ended, changes nothing (D16 Fence). */
+/**
+ * Handles a report. It is never refused: a report on a job that another worker holds, or that has ended, changes
+ * nothing (D16 Fence).
+ */
 export async function report(
 	d: JobDeps,
 	q: { worker: Worker; id: string; report: Report; signal?: AbortSignal | undefined },
@@ -54,7 +57,7 @@ export async function report(
 	if (moved.ok && failure) {
 		d.events.emit("job.returned", { endpoint, id, worker: worker.id, why: "released" });
 		if (!(failure.isStop && d.workers.launcher.isLeaving(worker))) markUnhealthy(d, worker, failure.reason);
-		// Before another worker is sought, so that this one is not found.
+		// Retired before the search for another worker, so that the search does not find this one.
 		d.workers.launcher.retire(worker, failure.reason);
 		d.dispatch.announce(endpoint);
 	} else if (moved.ok) {
@@ -74,8 +77,8 @@ export async function report(
 }
 
 /**
- * A failed start is believed of a launched worker that has settled no job, for an attempt that has not begun: an error
- * is text, which may contain what a client sent (protocol B.5).
+ * Returns the failed start that an error reports. It is accepted only from a launched worker that has settled no job,
+ * for an attempt without chunks or progress, since an error may contain text of a client (protocol B.5).
  */
 function startFailure(q: { worker: Worker; held: HeldJob | undefined; received: Extract<Report, { kind: "end" }> }) {
 	const { worker, held, received } = q;

@@ -36,8 +36,8 @@ const OTHER_SECRET =
 const DAMAGED = "The stored input of the job is damaged: it is not as it was submitted. Submit the job again.";
 
 /**
- * Returns none when the poll ended. `idle`: the worker reports that it runs nothing, see `idle-take.ts`. Throws
- * `duplicate_worker_id` and, while the worker or the service drains, `draining`.
+ * Returns jobs for a worker, or none when the poll ended. `idle`: the worker reports that it runs nothing, see
+ * `idle-take.ts`. Throws `duplicate_worker_id` and, while the worker or the service drains, `draining`.
  */
 export async function take(
 	d: JobDeps,
@@ -57,7 +57,7 @@ export async function take(
 	worker.unhealthy = false;
 	try {
 		if (q.idle) await idleTake(d, worker, { began, signal: AbortSignal.any([q.signal, takeEnd.signal]) });
-		// What it runs was handed out elsewhere.
+		// Jobs that it runs were sent to it by other servers.
 		else if (worker.held.size === 0) worker.knownIdle = false;
 		// The polls may have been ended while the store was read.
 		if (isDraining()) return [];

@@ -1,6 +1,6 @@
 /**
- * The warm-up of a launched worker: a job of its own that it runs before it counts as ready (D28). No store has it, and
- * only the server that started the worker knows whether it is over.
+ * The warm-up of a launched worker: a job that it runs before it counts as ready (D28). It is not stored, and only the
+ * server that started the worker knows whether it has ended.
  */
 import { warmupId } from "../../../core/jobs/job.ts";
 import { errorText, type Report } from "../../../core/jobs/report.ts";
@@ -10,7 +10,7 @@ import type { JobDeps } from "../job-deps.ts";
 
 const AGAIN = "it asked to be restarted, so that it would never take a job. Leave refresh_worker or the warm-up out";
 
-/** Returns it again if the worker is `idle`, because it was lost then. Undefined while it runs. */
+/** Returns the warm-up for a take; again if the worker is `idle`, since it was lost then. Undefined while it runs. */
 export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean }) {
 	const { id, endpoint, warmup } = worker;
 	if (!warmup || (warmup.sent && !idle)) return undefined;
@@ -21,7 +21,10 @@ export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean
 	return { id: warmupId(id), attempt: 0, input: warmup.input };
 }
 
-/** The end of a warm-up, unless it is progress. A worker that was taken over meanwhile is ready already. */
+/**
+ * Handles a report on a warm-up; one that is no progress ends it. A worker that was taken over in the meantime is ready
+ * already.
+ */
 export function warmupReported(d: JobDeps, worker: Worker, report: Report): void {
 	if (report.kind === "progress" || !worker.managed || d.workers.launcher.isLeaving(worker)) return;
 	const { id, endpoint } = worker;
@@ -35,6 +38,6 @@ export function warmupReported(d: JobDeps, worker: Worker, report: Report): void
 	if (worker.notice?.state === "warming") delete worker.notice;
 	worker.hasSettled = true;
 	d.workers.registry.seen(worker, d.now());
-	// One that takes several jobs at once has a poll open.
+	// A worker that takes several jobs at once has another poll open.
 	endPolls(worker);
 }

@@ -15,7 +15,7 @@ export interface ChunkPost {
 	signal?: AbortSignal;
 }
 
-/** Must be called with whether the response to the post was written. */
+/** Call with whether the response to the post was written. */
 export type Acknowledge = (written: boolean) => void;
 
 /**
@@ -27,10 +27,11 @@ export async function addChunks(d: JobDeps, q: ChunkPost): Promise<Acknowledge> 
 	if (id === warmupId(worker.id)) return () => {};
 	const held = worker.held.get(id);
 	if (held) held.began = true;
-	// Other posts of an external worker may have reached other servers: a chunk stored twice is better than one dropped.
+	// Earlier posts of an external worker may have reached other servers. A chunk stored twice is better than a dropped
+	// one.
 	const number = !d.cluster.others() || worker.managed ? q.number : undefined;
 	if (!held || number === undefined) return await addPost(d, { ...q, number, held });
-	// It may repeat one that is still in progress.
+	// The post may repeat one that is still in progress.
 	const before = held.post;
 	const post = addAfter(before, () => addPost(d, { ...q, number, held }));
 	held.post = post;
@@ -54,7 +55,7 @@ async function addPost(d: JobDeps, q: ChunkPost & { held: HeldJob | undefined })
 		try {
 			await append(d, { ...q, unsure });
 		} catch (error) {
-			// It may be stored, and is repeated under its number.
+			// The chunk may have been stored; its number identifies the repeat.
 			if (held && number !== undefined) held.unsure = true;
 			throw error;
 		}

@@ -1,28 +1,28 @@
 /**
- * Chunks from the worker's post to readers that keep up, without a read of the store (D7, decision 0042). A part is
- * handed on only after it is durable, at the server that stored it, and to a reader at its position. After any other
+ * Passes chunks from the worker's post to readers that keep up, without a read of the store (D7, decision 0042). A part
+ * is passed on only after it is durable, at the server that stored it, and to a reader at its position. After any other
  * news, and after a wait without news, the reader reads the store.
  */
 import type { CompletionWaiters, LivePart } from "../wait.ts";
 
 export interface Follower {
 	take(from: number): LivePart | undefined;
-	/** Whether the store may have chunks from `from` that are not here. */
+	/** Whether the store may have chunks from number `from` on that are not in memory. */
 	mustRead(from: number): boolean;
-	/** What was read ends before `next`; undefined if the store had more, or the end of the job. */
+	/** Records that the store was read up to `next`; undefined if the store had more, or the job has ended. */
 	readTo(next: number | undefined): void;
 	close(): void;
 }
 
-/** Characters that wait for one reader; the rest is read from the store. */
+/** Maximum characters that wait in memory for one reader; the rest is read from the store. */
 const KEPT = 65_536;
 
 export function follow(waiters: Pick<CompletionWaiters, "watch">, job: { endpoint: string; id: string }): Follower {
 	let parts: LivePart[] = [];
 	let kept = 0;
-	/** News that came without chunks. */
+	/** There was news without chunks. */
 	let unread = false;
-	/** The reader has all chunks before this one, and the store had no others. */
+	/** Number of the chunk up to which the reader has everything that the store had. */
 	let end: number | undefined;
 
 	const close = waiters.watch(job, (part) => {

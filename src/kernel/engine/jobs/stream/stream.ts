@@ -11,7 +11,7 @@ import type { Caller } from "../wait.ts";
 
 const PAUSE_MS = 500;
 
-/** Runs a read with the most characters that it may find (D41). */
+/** Runs a read and limits the characters that it may return (D41). */
 export type BoundedRead = <Read extends ChunkRead | undefined>(
 	read: (maxBytes: number) => Promise<Read>,
 ) => Promise<Read>;
@@ -24,19 +24,19 @@ export interface StreamQuery extends JobName {
 	bounded: BoundedRead;
 }
 
-/** A final `state` only when no chunk remains (D7 Size). */
+/** Part of a stream. It has a final `state` only when no chunk remains (D7 Size). */
 export interface StreamPart {
 	chunks: readonly string[];
 	next: number;
 	state: JobState;
 	attempt?: number;
-	/** Must be called once the response is written or lost. Absent when nothing was reserved. */
+	/** Call once the response was written or has failed. Absent when nothing was reserved. */
 	delivered?: (written: boolean) => Promise<void>;
 }
 
 type Found = ChunkRead & Pick<StreamPart, "delivered">;
 
-/** Moves the job's cursor once the chunks are written. */
+/** Reads the chunks that were not delivered yet; the job's cursor moves once they are written. */
 export async function streamNext(d: JobDeps, q: StreamQuery): Promise<StreamPart> {
 	const { endpoint, id } = q;
 	const reader = hex(d.random(8));
@@ -61,7 +61,7 @@ export async function streamNext(d: JobDeps, q: StreamQuery): Promise<StreamPart
 	});
 }
 
-/** Repeats it through any outage of the store: until then no other reader gets chunks (D7 Delivery). */
+/** Repeats the call until the end of an outage of the store: before that, no other reader gets chunks (D7 Delivery). */
 async function whenAvailable({ clock, background: { stopped } }: JobDeps, end: () => Promise<void>): Promise<void> {
 	for (;;)
 		try {
@@ -72,7 +72,9 @@ async function whenAvailable({ clock, background: { stopped } }: JobDeps, end: (
 		}
 }
 
-/** Leaves the job's cursor. Chunks that `follower` has are not read from the store. */
+/**
+ * Reads from a given chunk and does not move the job's cursor. Chunks that `follower` has are not read from the store.
+ */
 export async function streamFrom(d: Deps, q: StreamQuery & { from: number; follower?: Follower }): Promise<StreamPart> {
 	const { endpoint, id, from, follower } = q;
 	return await whenFound(

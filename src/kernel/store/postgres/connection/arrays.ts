@@ -6,7 +6,7 @@ const BOOL = 16;
 
 type Cell = string | number | boolean | readonly Uint8Array[] | undefined;
 
-/** The type of a column, and its value; without a function, the row's member of that name. */
+/** Type of a column and the function that gives its value; without a function it is the row's member of that name. */
 type Column<T> = "int8" | "text" | "bool" | readonly [type: "int8" | "text" | "bool", value: (row: T) => Cell];
 
 export function rowsOf<T extends object>(columns: { readonly [name: string]: Column<T> }, first = 1) {
@@ -51,7 +51,7 @@ export function numbers(values: readonly (number | undefined)[]): Buffer {
 	);
 	header(array, { type: INT8, count: values.length, nulls });
 	let at = HEADER_BYTES;
-	// By index: an iterator makes an object for each value.
+	// A loop by index, since an iterator would make an object for each value.
 	for (let index = 0; index < values.length; index += 1) {
 		const value = values[index];
 		if (value === undefined) {
@@ -79,7 +79,7 @@ function flags(values: readonly boolean[]): Buffer {
 	return array;
 }
 
-/** Blocks are UTF-8 bytes. */
+/** Returns texts as a parameter. Blocks are UTF-8 bytes. */
 export function texts(values: readonly (string | readonly Uint8Array[] | undefined)[]): Buffer {
 	let size = values.length === 0 ? EMPTY_BYTES : HEADER_BYTES;
 	const sizes = values.map((value) => {

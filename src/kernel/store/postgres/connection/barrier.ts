@@ -10,7 +10,7 @@ export function openBarrier() {
 
 	return {
 		after,
-		/** Runs after earlier `first` work; all later work waits until it ends or fails. */
+		/** Runs `work` after earlier calls of `first`; all later work waits until it ends or fails. */
 		first<T>(work: () => Promise<T>): Promise<T> {
 			const done = after(work);
 			const mine = done.then(end, end);

@@ -37,7 +37,7 @@ const ASK = statement(`
   INSERT INTO commit_markers (session, serial, closed) VALUES ($1::text, 0, true)
   ON CONFLICT (session) DO UPDATE SET closed = true, at = excluded.at RETURNING serial`);
 
-/** Not for the COMMIT, which may wait for a synchronous standby. */
+/** Limits waits for locks, except in COMMIT, which may wait for a synchronous standby. */
 export const LOCK_LIMIT = statement("SELECT set_config('lock_timeout', $1::text, true)");
 
 /**
@@ -51,17 +51,18 @@ const REMOVE_OLD = statement(`
   )
   DELETE FROM commit_markers USING old WHERE commit_markers.session = old.session`);
 
-/** How long after a loss the marker may be read, ms: well below the removal age. */
+/** How long after a lost connection the marker may be read, ms: well below the age at which markers are removed. */
 export const ASKED_MS = 600_000;
 
-/** Call right before COMMIT. The first transaction of a session also removes old markers. */
+/** Writes the marker. Call right before COMMIT. The first transaction of a session also removes old markers. */
 export function mark({ run }: Runner, { session, serial }: Marker): Promise<unknown> {
 	const removed = serial === 1 ? run(REMOVE_OLD) : undefined;
 	return Promise.all([removed, run(MARK, [session, serial])]);
 }
 
 /**
- * Valid only once its own transaction is committed. Throws if the old transaction stays open for longer than `waitMs`.
+ * Whether the transaction of a marker was committed. The result is valid only once the transaction that reads it is
+ * committed. Throws if the old transaction stays open for longer than `waitMs`.
  */
 export async function isCommitted({ run }: Runner, { session, serial }: Marker, waitMs: number): Promise<boolean> {
 	const [, { rows }] = await Promise.all([run(LOCK_LIMIT, [String(Math.ceil(waitMs))]), run(ASK, [session])]);

@@ -1,4 +1,4 @@
-/** Since when the database is unreachable; shared by a server's connections: a caller waits only once. */
+/** Records since when the database is unreachable, for all connections of a server: a caller waits only once. */
 import type { Clock } from "../../../system/clock.ts";
 import { reasonOf } from "./errors.ts";
 
@@ -31,7 +31,7 @@ export function openConnectionHealth(clock: Clock) {
 		trying: () => void (since ??= clock.now()),
 		failed: (error: unknown) => void (why = reasonOf(error)),
 		reached: () => void (since = undefined),
-		/** The database does not answer: drops all connections, and callers stop waiting until one is made. */
+		/** Records that the database does not answer: drops all connections, and callers stop waiting until one is made. */
 		silent(): void {
 			since = -Infinity;
 			why = "no answer";

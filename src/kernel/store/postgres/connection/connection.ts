@@ -20,7 +20,7 @@ const END_MS = 500;
 
 const KEEP_ALIVE_MS = 5000;
 
-/** A client gets its 503 within 2 s. */
+/** Maximum wait for a lock, ms, so that a client gets its 503 within 2 s. */
 const LOCK_MS = 1500;
 export const STATEMENT_MS = 30_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
@@ -110,7 +110,7 @@ export class Connection implements Runner, Watched {
 	#asked = 0;
 	#replanAt = FIRST_PLANS;
 	#idle: (() => void) | undefined;
-	/** When the last answer arrived while others were owed, or the first statement was sent. */
+	/** Time of the last answer while others are outstanding, or of the first statement that was sent. */
 	#quietSince = 0;
 	readonly #markers = new WeakMap<Client, Marker>();
 	readonly #unreplicated = new WeakSet<Client>();
@@ -121,14 +121,14 @@ export class Connection implements Runner, Watched {
 		this.#reach.add(this);
 	}
 
-	/** Avoids an await if possible: statements run in a row are sent in that order. */
+	/** Runs a statement, without an await if possible, so that statements in a row are sent in that order. */
 	async run(statement: Statement, values?: readonly Parameter[]): Promise<Answer> {
 		return await this.#runOn(this.#client ?? (await this.#reachable()), statement, values);
 	}
 
 	/**
-	 * The current connection only, for a transaction. Waits up to `waitMs` for one; not at all while the database counts
-	 * as unreachable.
+	 * Returns the current connection, for a transaction. Waits up to `waitMs` for one, and not at all while the database
+	 * counts as unreachable.
 	 */
 	async session(waitMs?: number): Promise<Session> {
 		const bound = this.#client ?? (await this.#reachable(waitMs));
@@ -176,7 +176,7 @@ export class Connection implements Runner, Watched {
 		ended.abort();
 	}
 
-	/** A callback instead of the driver's promises: a job needs about ten statements. */
+	/** Uses a callback instead of the driver's promises, since a job needs about ten statements. */
 	#runOn(bound: Client, { name, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
 		const { clock } = this.#q;
 		if (this.#pending === 0) this.#quietSince = clock.now();

@@ -32,7 +32,7 @@ async function slotOf(client: Client): Promise<number> {
 
 export type Database = ReturnType<typeof openDatabase>;
 
-/** `name`: the database in messages, without secrets. */
+/** Returns the driver's configuration for an address. `name`: the database as messages name it, without secrets. */
 export function addressOf(url: string): { config: ClientConfig; name: string } {
 	const { host, pathname } = new URL(url);
 	return {
@@ -77,7 +77,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 			return slots.slow;
 		},
 
-		/** Retried when the connection is lost. */
+		/** Runs reads, again if the connection is lost. */
 		read: {
 			run: (asked: Statement, values?: readonly Parameter[]): Promise<Answer> =>
 				guarded(async () => {
@@ -98,7 +98,7 @@ export function openDatabase({ url, clock }: DatabaseOptions) {
 
 		another,
 
-		/** Throws `StoreUnavailable` when the database is unreachable. */
+		/** Opens the connections. Throws `StoreUnavailable` when the database is unreachable. */
 		async open(): Promise<void> {
 			await Promise.all([hot, slow, ...readers].map((each) => each.open()));
 		},

@@ -2,7 +2,7 @@ import { DatabaseError } from "pg";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 
-/** A retry may succeed immediately. */
+/** Codes of errors after which a retry may succeed immediately. */
 const CONTENDED: ReadonlySet<string> = new Set([
 	"40001", // serialization_failure
 	"40P01", // deadlock_detected
@@ -11,7 +11,7 @@ const CONTENDED: ReadonlySet<string> = new Set([
 /** too_many_connections */
 const TOO_MANY_CONNECTIONS = "53300";
 
-/** The connection is unusable; a new one may succeed soon. */
+/** Codes of errors after which the connection is unusable, and a new one may succeed soon. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
 	"57P01", // admin_shutdown
 	"57P02", // crash_shutdown
@@ -37,7 +37,7 @@ const FULL: ReadonlySet<string> = new Set([
 	"58030", // io_error
 ]);
 
-/** Statements in flight may have been executed. */
+/** The connection was lost; statements in flight may have been executed. */
 export class ConnectionLost extends Error {}
 
 /** The COMMIT got no answer and its marker could not be read. */
@@ -61,7 +61,7 @@ export function isLockTimeout(error: unknown): boolean {
 	return error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 }
 
-/** Includes class 08. */
+/** Whether an error means that the connection is lost; includes class 08. */
 export function losesConnection(error: unknown): boolean {
 	if (error instanceof StoreUnavailable) return error.why === "unreachable";
 	if (error instanceof ConnectionLost) return true;
@@ -100,7 +100,7 @@ export function faultOf(error: unknown, name: string): Error {
 	});
 }
 
-/** The end of a sentence, with what an operator can do. */
+/** Returns the end of a sentence: the reason, and what an operator can do. */
 export function reasonOf(error: unknown): string {
 	// The message is empty for a host with several addresses.
 	const { message, code } = error as Error & { code?: string };

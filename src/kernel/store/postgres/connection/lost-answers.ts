@@ -8,7 +8,7 @@ import { STATEMENT_MS } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { type Runner, statement } from "./statement.ts";
 
-/** Ms without an answer, after which the database is asked about the connection. */
+/** Time without an answer after which the database is asked about the connection, ms. */
 const QUIET_MS = 1000;
 
 /** Time after which the database would have ended every statement, ms. */

@@ -18,7 +18,7 @@ export type SessionLiveness = ReturnType<typeof openSessionLiveness>;
 export function openSessionLiveness(clock: Clock) {
 	const missed = new Map<number, { since: number; last: number }>();
 	return {
-		/** Call after each check of the session. */
+		/** Returns whether a session is over. Call after each check of the session. */
 		isOver(session: number, shown: boolean): boolean {
 			const now = clock.now();
 			for (const [each, { last }] of missed) if (now - last > APART_MS || now < last) missed.delete(each);
@@ -26,7 +26,9 @@ export function openSessionLiveness(clock: Clock) {
 			else missed.set(session, { since: missed.get(session)?.since ?? now, last: now });
 			return !shown && now - missed.get(session)!.since >= BACK_MS;
 		},
-		/** Waits until every missed session can be decided. True if it waited: check the sessions again. */
+		/**
+		 * Waits until it is known of every missed session whether it is over. True if it waited: check the sessions again.
+		 */
 		async settled(): Promise<boolean> {
 			const since = Math.max(...[...missed.values()].map((each) => each.since));
 			const left = since + BACK_MS - clock.now();

@@ -31,11 +31,14 @@ export interface Facts {
 
 export interface Setup {
 	name: string;
-	/** Several statements have no values. `int8` is text. Throws as `faultOf` says. */
+	/** Runs one statement, or several without values. `int8` values are text. Throws as `faultOf` says. */
 	ask<Row extends object>(text: string, values?: readonly (string | number)[]): Promise<Row[]>;
 }
 
-/** Throws `StoreUnavailable` (`unreachable`) without a connection, an Error for the operator when it is refused. */
+/**
+ * Runs `work` with a connection. Throws `StoreUnavailable` (`unreachable`) without one, an Error for the operator when
+ * it is refused.
+ */
 export async function connected<T>(url: string, work: (database: Setup) => Promise<T>): Promise<T> {
 	const { config, name } = addressOf(url);
 	const client = made({ ...config, connectionTimeoutMillis: CONNECT_MS }, name);
@@ -69,7 +72,7 @@ export async function connected<T>(url: string, work: (database: Setup) => Promi
 	}
 }
 
-/** Throws an Error for the operator when the database cannot hold a store. */
+/** Checks the database. Throws an Error for the operator if it cannot hold a store. */
 export async function usable({ name, ask }: Setup): Promise<Facts> {
 	const [facts] = (await ask<Facts>(FACTS)) as [Facts];
 	if (facts.number < VERSION_NEEDED)
@@ -90,7 +93,7 @@ export async function usable({ name, ask }: Setup): Promise<Facts> {
 	return facts;
 }
 
-/** Throws when the address names something missing, such as a file with certificates. */
+/** Makes a client. Throws if the address names something missing, such as a file with certificates. */
 function made(config: ClientConfig, name: string): Client {
 	try {
 		return new Client(config);

@@ -4,7 +4,7 @@ export type Value = string | number | boolean | null;
 /** A `Buffer` is in binary format (`arrays.ts`). */
 export type Parameter = string | number | boolean | null | Buffer;
 
-/** Prepared once by each connection; without a name it is sent as text, which needs no values. */
+/** A statement. With a name each connection prepares it once; without one it is sent as text and has no values. */
 export interface Statement {
 	readonly name?: string;
 	readonly text: string;

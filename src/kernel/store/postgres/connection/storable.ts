@@ -1,9 +1,9 @@
-/** PostgreSQL rejects U+0000. */
+/** Whether PostgreSQL can store the text: it rejects U+0000. */
 export function isStorable(text: string): boolean {
 	return !text.includes("\0");
 }
 
-/** The path of a text that PostgreSQL cannot hold. `error` is stored as JSON. */
+/** Returns the path of a text in a query that PostgreSQL cannot store. `error` is stored as JSON. */
 export function unstorable(q: unknown): string | undefined {
 	if (typeof q !== "object" || q === null || q instanceof Uint8Array) return undefined;
 	for (const name in q) {

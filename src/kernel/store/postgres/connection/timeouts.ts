@@ -4,8 +4,8 @@ import { faultOf } from "./errors.ts";
 import type { Runner } from "./statement.ts";
 
 /**
- * True after `ms`, false once `answered` is aborted. After a long turn of the event loop, an answer that has arrived is
- * read first.
+ * Waits for `ms`. True when they have passed, false once `answered` is aborted. After a long turn of the event loop, an
+ * answer that has arrived is read first.
  */
 export async function late(clock: Clock, ms: number, answered: AbortSignal): Promise<boolean> {
 	await clock.sleep(ms, answered);
@@ -14,8 +14,8 @@ export async function late(clock: Clock, ms: number, answered: AbortSignal): Pro
 }
 
 /**
- * Runs statements that must be answered within `silentMs`; else the connection is dropped. Throws as {@link faultOf}
- * says.
+ * Returns a runner whose statements must be answered within `silentMs`; otherwise the connection is dropped. Throws as
+ * {@link faultOf} says.
  */
 export function timeoutRunner(
 	connection: Pick<Connection, "run" | "drop">,

@@ -7,7 +7,7 @@ import type { Runner, Statement } from "./statement.ts";
 
 const TRIES = 5;
 
-/** A lost connection is not retried after this time, ms: callers get their 503 within 2 s. */
+/** Time after which a lost connection is not retried, ms: callers get their 503 within 2 s. */
 const PATIENCE_MS = 1900;
 
 /** Pause between reads of the marker, ms. */
@@ -19,13 +19,13 @@ const ROLLBACK: Statement = { text: "ROLLBACK" };
 
 export interface Ending {
 	/**
-	 * Adds writes that the work need not await: COMMIT is sent in their round trip, and a failed one rolls all back. They
-	 * must have been sent before.
+	 * Adds writes that the work does not await: COMMIT is sent in the same round trip, and a failed write rolls all back.
+	 * They must have been sent before.
 	 */
 	writes(last: Promise<unknown>): void;
 }
 
-/** Awaits all statements except those given to `ending`. */
+/** The work of a transaction. It awaits all its statements except those given to `ending`. */
 export type Work<T> = (runner: Runner, ending: Ending) => Promise<T>;
 
 /** `since`: when callers began to wait, ms since the epoch. `lockMs`: longest wait for a lock. */
@@ -37,8 +37,8 @@ interface TransactionOptions {
 }
 
 /**
- * May run `work` several times. If the connection is lost during COMMIT, the marker is read on a new one
- * (`commit-markers.ts`). Throws {@link OutcomeUnknown} if it cannot be read.
+ * Runs `work` in a transaction, possibly several times. If the connection is lost during COMMIT, the marker is read on
+ * a new one (`commit-markers.ts`). Throws {@link OutcomeUnknown} if it cannot be read.
  */
 export async function transaction<T>(
 	{ connection, clock, since = clock.now(), lockMs }: TransactionOptions,
@@ -66,7 +66,7 @@ export async function transaction<T>(
 		}
 	}
 
-	/** `first`: the error that lost the answer to its COMMIT. */
+	/** Finds out whether a transaction was committed. `first`: the error by which the answer to its COMMIT was lost. */
 	async function outcome(marker: Marker, first: unknown): Promise<boolean> {
 		do {
 			try {
@@ -97,7 +97,7 @@ export async function transaction<T>(
 				},
 			});
 			await begun;
-			// A write that was never sent: the database does not know of the failure.
+			// The write was never sent, so the database does not know of the failure.
 			if (failure) throw failure.error;
 			marker = session.nextMarker();
 			const marked = mark(session, marker);

@@ -53,7 +53,7 @@ function endpointOf({ name, q }: Waiter): string {
 
 const isClaim = ({ name }: Waiter): boolean => OPERATIONS[name].kind === "claim";
 
-/** A job is not handed out before its transaction: the time of a claim that waited for the database is later. */
+/** A job is not sent to a worker before its transaction: a claim that waited for the database gets a later time. */
 function queriesOf(claims: readonly Waiter[], began: number): ClaimQuery[] {
 	return claims.map(({ q, at }) => {
 		const claim = q as ClaimQuery;
@@ -61,7 +61,7 @@ function queriesOf(claims: readonly Waiter[], began: number): ClaimQuery[] {
 	});
 }
 
-/** `began`: when the transaction did, by the clock of `Waiter.at`. */
+/** Runs operations in one transaction. `began`: its begin, by the clock of `Waiter.at`. */
 async function perform(unit: UnitOfWork, ops: readonly Waiter[], began: number): Promise<unknown[]> {
 	const [first] = ops;
 	if (first?.name === "jobs.purge") return [await purge(unit, first.q as Query<"jobs.purge">)];
@@ -70,7 +70,7 @@ async function perform(unit: UnitOfWork, ops: readonly Waiter[], began: number):
 	const { queues, records, idempotency } = unit;
 	const asked = [...Map.groupBy(ops.filter(isClaim), ({ q }) => (q as ClaimQuery).endpoint)];
 	const claims = new Claims(unit);
-	// Sent together; each sees what the locks before it protect.
+	// Sent together; each statement sees the rows that the earlier locks protect.
 	await Promise.all([
 		queues.read(reads.endpoints, reads.now),
 		idempotency.load(reads.keys),
@@ -176,7 +176,9 @@ export class Batches {
 		await this.#runApart(held);
 	}
 
-	/** False if they could not run together. `faulty`: one of them is known to fail. */
+	/**
+	 * Runs operations in one transaction. False if they could not run together. `faulty`: one of them is known to fail.
+	 */
 	async #run(
 		ops: readonly Waiter[],
 		{ faulty = false, lockMs }: { faulty?: boolean; lockMs?: number | undefined } = {},
@@ -188,7 +190,7 @@ export class Batches {
 			const answers = await this.#commit(ops, lockMs);
 			observe(this.commitMs, clock.now() - began);
 			observe(this.commitSizes, ops.length);
-			// Claims first, as in SQLite: the worker can ask again while the other answers go out.
+			// Claims are answered first, as in SQLite: the worker can send its next request while the other answers are sent.
 			for (const first of [true, false])
 				for (const [at, op] of ops.entries()) if (isClaim(op) === first) op.resolve(answers[at]);
 			return true;
@@ -206,7 +208,7 @@ export class Batches {
 		}
 	}
 
-	/** In order: what succeeds in the first half is committed before the second begins. */
+	/** Runs both halves in order: changes of the first half are committed before the second begins. */
 	async #runHalves(ops: readonly Waiter[], lockMs: number | undefined): Promise<false> {
 		const middle = ops.length >> 1;
 		const succeeded = await this.#run(ops.slice(0, middle), { lockMs });

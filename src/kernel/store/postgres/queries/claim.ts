@@ -80,7 +80,7 @@ export class Claims {
 		};
 	}
 
-	/** Requests the likely jobs before the queue is read. */
+	/** Requests the jobs that the claims will probably get before the queue is read. */
 	async ahead(endpoint: string, asked: readonly ClaimQuery[]): Promise<void> {
 		const memory = this.#unit.server.queueMemories.of(endpoint);
 		const now = latest(asked);
@@ -93,7 +93,7 @@ export class Claims {
 		await answer;
 	}
 
-	/** Call after all other operations of the transaction. */
+	/** Answers the claims. Call after all other operations of the transaction. */
 	async answer(endpoint: string, asked: readonly ClaimQuery[]): Promise<Claim[]> {
 		const { queues, due, server, payloads } = this.#unit;
 		const queue = queues.of(endpoint);

@@ -66,7 +66,7 @@ function columnsOf({ input, found }: Form, parameter = ""): string {
 	return `${found(parameter)}, ${readModelColumns({ input, output: "NULL" })}`;
 }
 
-/** An index range below a place; a search follows the other values. */
+/** Returns the statement for an index range below a place; the values of a search follow the others. */
 function over(where: string, columns: string): Statement {
 	return statement(`
     SELECT ${columns} FROM (
@@ -102,7 +102,7 @@ function statementsOf(form: Form): Record<"all" | "ended" | "running" | "live", 
 
 const LIVE_COUNT = statement("SELECT sum(in_queue + in_progress)::int8 FROM queue_counts WHERE endpoint = $1");
 
-/** How many of the newest rows there are, and how many of them match. */
+/** Returns the statement that counts the newest rows, and how many of them match. */
 function counting(where: string): Statement {
 	return statement(`
     SELECT count(*), count(*) FILTER (WHERE submitted_at >= $3 AND submitted_at < $4
@@ -135,7 +135,7 @@ export function openList(
 	{ read }: Pick<Database, "read">,
 	sweeps: Pick<Sweeps, "freshen">,
 ): (q: ListQuery) => Promise<Answer<"jobs.list">> {
-	/** Yields no `row` where it was purged or not found by the search. */
+	/** Walks a range of rows. A step has no `row` if it was purged or does not match the search. */
 	async function* walk(
 		asked: Statement,
 		{ endpoint }: ListQuery,

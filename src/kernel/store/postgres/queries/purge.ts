@@ -21,7 +21,7 @@ const MARK = statement(
 );
 const UNCOUNT = statement("UPDATE queue_counts SET in_queue = 0, in_queue_low = 0 WHERE endpoint = $1");
 
-/** Counts in the first slot, whose connection may be another one. */
+/** Subtracts from the counts of the first slot, which may belong to another connection. */
 const UNSTORED = statement(`
   UPDATE queue_counts SET stored_bytes = stored_bytes - $2 WHERE endpoint = $1
     AND slot = (SELECT min(slot) FROM queue_counts WHERE endpoint = $1)`);
@@ -63,7 +63,7 @@ export async function purge(
 	return removed;
 }
 
-/** Returns whether there may be more. Read-only if there are none. */
+/** Removes rows of purged jobs and returns whether there may be more. Writes nothing if there are none. */
 export async function removePurged({ read, write }: Pick<Database, "read" | "write">, limit: number): Promise<boolean> {
 	const { rows } = await read.run(DIRTY);
 	return rows.length > 0 && (await write(({ run }) => removeFrom(run, rows, limit)));
@@ -95,7 +95,9 @@ const EXPIRE_KEYS = statement(`
     AND idempotency.operation = old.operation AND idempotency.key = old.key`);
 const NEXT_KEY = statement("SELECT min(expires_at) FROM idempotency");
 
-/** Returns when the next key expires, or `Infinity` (D14). Read-only if none has expired. */
+/**
+ * Removes expired keys and returns when the next one expires, or `Infinity` (D14). Writes nothing if none has expired.
+ */
 export async function expireKeys(
 	{ read, write }: Pick<Database, "read" | "write">,
 	{ now, limit }: { now: number; limit: number },

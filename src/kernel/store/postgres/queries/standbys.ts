@@ -1,10 +1,10 @@
 /** Standbys by streaming replication, for `sluice doctor`, `/metrics` and alerts. */
 
 export interface Standbys {
-	/** `synchronous_standby_names`; "": commits wait for none. */
+	/** Value of `synchronous_standby_names`; empty: no standby is synchronous. */
 	synchronousNames: string;
 	connected: number;
-	/** How many of them commits may wait for; null where the role may not see it. */
+	/** Number of connected standbys that are synchronous; null where the role may not see it. */
 	synchronous: number | null;
 }
 

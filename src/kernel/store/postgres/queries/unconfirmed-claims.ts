@@ -14,7 +14,10 @@ const AGAIN_MS = 500;
 /** How long one check may wait for the end of the transaction, ms. */
 const WAIT_MS = 2000;
 
-/** `release` requeues jobs in one step, last one first to keep their order. Throws as the store does. */
+/**
+ * Collects such jobs. `release` requeues them in one step, the last one first to keep their order. Throws as the store
+ * does.
+ */
 export function openUnconfirmedClaims({
 	write,
 	clock,

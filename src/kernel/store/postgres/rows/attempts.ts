@@ -22,7 +22,7 @@ const INSERT = statement(`
   INSERT INTO attempts (${ROWS.names}) ${ROWS.select}
   ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed,
     worker_end = excluded.worker_end`);
-/** Those of a job as JSON text, where the statement names its table `jobs`. */
+/** The attempts of a job as JSON text, in a statement that names its table `jobs`. */
 export const ATTEMPTS_OF_JOB = `(
   SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
     worker_end) ORDER BY attempt)::text

@@ -2,7 +2,7 @@ import { BLOCK_BYTES, type JsonText, LARGE_BYTES } from "../../../lib/json/json-
 
 const encoder = new TextEncoder();
 
-/** Text as a string below {@link LARGE_BYTES}, else as blocks that share no memory (D5). */
+/** Returns a text as a string below {@link LARGE_BYTES}, else as blocks that share no memory (D5). */
 export function jsonTextOf(text: string): JsonText {
 	// At most three bytes per UTF-16 unit: most texts need no count.
 	const bytes = text.length * 3 < LARGE_BYTES ? 0 : Buffer.byteLength(text);

@@ -1,4 +1,4 @@
-/** The range being read is reserved in the job's row (D7 Delivery). */
+/** Stream chunks. The range that a reader gets is reserved in the job's row (D7 Delivery). */
 import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey, RangeQuery, Reservation } from "../../operations/unit-of-work.ts";
 import type { ChunkRead } from "../../contract/jobs.ts";
@@ -26,7 +26,7 @@ const LAST = statement(
 	"SELECT body FROM chunks WHERE endpoint = $1 AND job = $2 AND number >= $3 AND number < $4 ORDER BY number",
 );
 
-/** Maximum per answer; one more is read to know whether others follow. */
+/** Maximum chunks in an answer; one more is read to know whether others follow. */
 const MOST_CHUNKS = 4096;
 
 const RANGE = statement(`
@@ -72,7 +72,7 @@ export function openChunkRows(
 	run: Runner["run"],
 	{ session, sessions }: { session: number; sessions: SessionLiveness },
 ) {
-	/** Read ahead for the next operation, by job. */
+	/** Last chunks that were read ahead for the next operation, by job. */
 	const last = new Map<string, string[]>();
 	const ranges = new Map<string, Omit<ChunkRead, "state"> | "busy">();
 	const inserted: { row: Row; number: number; body: string }[] = [];
@@ -111,7 +111,8 @@ export function openChunkRows(
 		},
 
 		/**
-		 * With `reader`, also whether another reader's reservation holds, which it does while that reader's server lives.
+		 * Reads chunks. With `reader`, also whether another reader's reservation is valid, which it is while that reader's
+		 * server lives.
 		 */
 		async loadRange({ row, reader, ...q }: RangeQuery & { row: Row; reader?: string }) {
 			const other = reader !== undefined && row.reader?.reader !== reader ? row.reader : undefined;

@@ -32,7 +32,7 @@ export function readError(packed: string | null): string | undefined {
 	return packed === null ? undefined : (JSON.parse(packed) as string);
 }
 
-/** An output, or the size of a large one after a mark that begins no JSON. */
+/** Reads an output, or for a large one a mark that begins no JSON and its size. */
 export const SMALL_OUTPUT = `CASE WHEN octet_length(jobs.output) < ${LARGE_BYTES} THEN jobs.output
   ELSE '#' || octet_length(jobs.output) END`;
 
@@ -74,7 +74,7 @@ export function openPayloads(run: Runner["run"]) {
 			);
 		},
 
-		/** Absent members are cleared. */
+		/** Sets the result of a job; absent members are removed. */
 		setResult(row: Row, result: Result): void {
 			change(row).result = result;
 		},

@@ -15,7 +15,7 @@ export interface Row extends JobRow {
 	readonly reader?: ServerReservation | undefined;
 }
 
-/** `session`: of the reader's server; its end frees the chunks. */
+/** `session`: that of the reader's server. When it ends, the chunks are free. */
 interface ServerReservation extends Reservation {
 	readonly session: number;
 }

@@ -51,12 +51,12 @@ export function sqliteBackup(path: string, port: MessagePort, files: Pick<Payloa
 
 		async copy({ signal, progress }) {
 			signal.throwIfAborted();
-			// Before the copy: the files that its rows refer to stay until they were sent.
+			// Held before the copy is made: files that its rows refer to stay until they were sent.
 			const held = files.hold();
 			try {
 				const copy = await made(signal, progress);
 				const file = await open(copy.path, "r");
-				// From here on it exists only as long as this process has it open.
+				// From here on the copy exists only while this process has it open.
 				await rm(copy.path);
 				return {
 					migration: copy.migration,

@@ -1,6 +1,6 @@
 /**
- * A file next to the store, `<store>.ballast`, that is given up when the disk is full: what removes data can then be
- * written (D41).
+ * A file next to the store, `<store>.ballast`, that is emptied when the disk is full, so that operations that remove
+ * data can be written (D41).
  */
 import { randomBytes } from "node:crypto";
 import { open, rm, stat, truncate } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { OWNER_FILE } from "../../../system/durable-file.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
-/** Bytes when it is complete. */
+/** Opens the ballast. `size`: bytes of the complete file. */
 export function openBallast(store: string, size: number) {
 	const path = `${store}.ballast`;
 	let filled = false;
@@ -30,7 +30,7 @@ export function openBallast(store: string, size: number) {
 			await rm(path, { force: true });
 			const file = await open(path, "wx", OWNER_FILE);
 			try {
-				// Not zeros: a file system that compresses would keep no space for them.
+				// Random bytes: a file system that compresses would reserve no space for zeros.
 				const piece = randomBytes(PIECE_BYTES);
 				for (let left = size; left > 0; left -= piece.length) await file.writeFile(piece.subarray(0, left));
 			} finally {
@@ -38,7 +38,7 @@ export function openBallast(store: string, size: number) {
 			}
 		},
 
-		/** False when it had no space. */
+		/** Empties the file. False if it did not exist or was empty. */
 		async release(): Promise<boolean> {
 			filled = false;
 			if ((await held()) === 0) return false;

@@ -40,7 +40,7 @@ export interface Database {
 	close(): void;
 }
 
-/** `maxPages`: bound in pages of 4096 bytes (for tests). `acceptMissingLog`: open a file that lacks its log. */
+/** `maxPages`: maximum size in pages of 4096 bytes (for tests). `acceptMissingLog`: open a file that lacks its log. */
 export interface DatabaseOptions {
 	path: string;
 	acceptMissingLog?: boolean;

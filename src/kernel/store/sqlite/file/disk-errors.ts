@@ -44,7 +44,7 @@ export function resultCode(error: unknown): number | undefined {
 	return error.errcode & 0xff;
 }
 
-/** Why a text is not as it was written. Throws every other error again, also that of a file that can be read later. */
+/** Returns why a stored text is damaged. Throws every other error again, also that of a file that can be read later. */
 export function damageOf(error: unknown): string {
 	const isDamage = error instanceof StoreUnavailable && error.why === "damaged" && error.cause === undefined;
 	if (!isDamage) throw error;

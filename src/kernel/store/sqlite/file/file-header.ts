@@ -12,10 +12,10 @@ import { logOf } from "./file-identity.ts";
 /** The letters SLUI. */
 export const APPLICATION_ID = 0x534c5549;
 
-/** Bytes of a log's header: with fewer it is empty. */
+/** Bytes of a log's header; a shorter log is empty. */
 const LOG_HEADER = 32;
 
-/** Call before the database is opened, which creates a log. */
+/** Whether the log exists. Call before the database is opened, which creates a log. */
 export function hasLog(path: string): boolean {
 	try {
 		return statSync(logOf(path)).size >= LOG_HEADER;
@@ -36,7 +36,10 @@ export function needsLog(db: DatabaseSync): boolean {
 	return isOwn(db) && header(db, "user_version") === 1;
 }
 
-/** A checkpoint overwrites the mark. False if it cannot be written now, or the file is not a store of Sluice (yet). */
+/**
+ * Writes the mark, which a checkpoint overwrites. False if it cannot be written now, or the file is not a store of
+ * Sluice (yet).
+ */
 export function markFile(db: DatabaseSync): boolean {
 	if (!isOwn(db)) return false;
 	let marked = true;
@@ -51,7 +54,7 @@ export function markFile(db: DatabaseSync): boolean {
 
 const USER_VERSION_AT = 60;
 
-/** Marks a copy that nothing has open: it was made of file and log, and needs none. */
+/** Marks a copy that no process has open as complete: it was made from file and log and needs no log. */
 export function markComplete(write: (bytes: Uint8Array, at: number) => void): void {
 	write(new Uint8Array(4), USER_VERSION_AT);
 }

@@ -1,4 +1,4 @@
-/** The caller may keep the pieces. */
+/** Reads a file in pieces, which the caller may keep. */
 import type { FileHandle } from "node:fs/promises";
 
 /** To hash and send this much takes a fraction of a millisecond. */

@@ -1,12 +1,12 @@
-/** The identity of a copy that runs beside its original (D46). */
+/** Gives a copy that runs in addition to its original an identity of its own (D46). */
 import { UnitOfWork } from "../rows/unit-of-work.ts";
 import type { Row } from "../rows/row.ts";
 import type { Database } from "./database.ts";
 import { newIdentity, putIdentity } from "./stored-secrets.ts";
 
 /**
- * In the same transaction the copy forgets the launched workers, which stay those of the original. Their jobs wait
- * again: nothing was lost, so no loss is counted.
+ * Renews the identity. In the same transaction the copy forgets the launched workers, which remain those of the
+ * original. Their jobs wait again, and no loss is counted.
  */
 export function renewIdentity(
 	db: Database,

@@ -30,12 +30,12 @@ export function keepCheck(db: Database, check: string): void {
 	inTransaction(db, () => put(db, CHECK_NAME, check));
 }
 
-/** Texts encrypted with another key than the next become unreadable. */
+/** Accepts another key at the next start. Texts that are encrypted with an earlier key become unreadable. */
 export function acceptNewKey(db: Database): void {
 	keepCheck(db, ANY_KEY);
 }
 
-/** Within a transaction. `check`: of the keys under this identity. */
+/** Stores the identity, within a transaction. `check`: check value of the keys under this identity. */
 export function putIdentity(db: Database, { identity, check }: { identity: string; check: string }): void {
 	put(db, "identity", identity);
 	put(db, CHECK_NAME, check);

@@ -7,17 +7,17 @@ import { throwIfFlushFailed } from "./disk-errors.ts";
 
 const STEP_PAGES = 64;
 
-/** A step is to take this long, ms: with a long list of free pages each takes longer. */
+/** Target duration of a step, ms: with a long list of free pages each step takes longer. */
 const STEP_MS = 4;
 
 /** Pause between two steps while no batch arrives, and after the last one, ms. */
 const PAUSE_MS = 10;
 export const IDLE_MS = 50;
 
-/** While batches arrive: length of a pause as a multiple of the step before it. */
+/** Length of a pause while batches arrive, as a multiple of the step before it. */
 const BUSY_PAUSE = 19;
 
-/** Free pages that are kept for the next jobs: 16 MiB. While batches arrive also a quarter of all. */
+/** Free pages that are kept for the next jobs: 16 MiB, and while batches arrive also a quarter of all pages. */
 const KEPT_PAGES = 4096;
 const KEPT_BUSY = 1 / 4;
 

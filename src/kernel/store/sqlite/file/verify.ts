@@ -18,7 +18,7 @@ export interface Verification {
 
 const NAMED = 3;
 
-/** A large text whose place in a payload file is not known. */
+/** Finds large texts whose location in a payload file is unknown. */
 const torn = (table: string, id: string, column: string): string =>
 	`SELECT ${id} FROM ${table} WHERE typeof(${column}) NOT IN ('text', 'null')
 		AND NOT EXISTS (SELECT 1 FROM payloads WHERE payloads.number = ${table}.${column})`;

@@ -1,7 +1,9 @@
-/** The database and its thread have only the place of a large text in a payload file (decision 0014). */
+/**
+ * Locations of large payloads in payload files; the database and its thread store nothing else of them (decision 0014).
+ */
 import type { JsonBlocks, JsonText } from "../../../lib/json/json-text.ts";
 
-/** `sum`: CRC-32. */
+/** The location of a payload. `sum`: CRC-32. */
 export interface FileBlock {
 	segment: number;
 	at: number;
@@ -9,7 +11,7 @@ export interface FileBlock {
 	sum: number;
 }
 
-/** The form of a text inside the store only. */
+/** Returns a location as a JSON text, a form that only the store uses. */
 export function textInFile(block: FileBlock): JsonText {
 	return [block] as unknown as JsonBlocks;
 }

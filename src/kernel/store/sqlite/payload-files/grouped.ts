@@ -1,6 +1,4 @@
-/**
- * Shares calls of `work`: one that comes while `work` runs waits for the next run, which sees all that was done before.
- */
+/** Shares calls of `work`: a call during a run waits for the next run, which sees everything done before it. */
 export function grouped(work: () => Promise<void>): () => Promise<void> {
 	let running: Promise<void> | undefined;
 	let next: Promise<void> | undefined;

@@ -14,13 +14,13 @@ import type { FileBlock } from "./file-block.ts";
 import { grouped } from "./grouped.ts";
 import { checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
 
-/** A file gets no text that would make it larger, bytes, unless it is the first. */
+/** Maximum size of a file, bytes, unless its first text is larger. */
 const SEGMENT_BYTES = 8 * 2 ** 20;
 
-/** Until a file that could not be read is tried again. */
+/** Time after which a file that could not be read is tried again, ms. */
 const RETRY_MS = 10_000;
 
-/** Codes of a full disk; the file gets no further text. */
+/** Error codes of a full disk; the file gets no further text. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
 export function payloadFolder(path: string): string {
@@ -29,7 +29,7 @@ export function payloadFolder(path: string): string {
 
 export interface Written {
 	block: FileBlock;
-	/** Call when its row is committed or will not be. */
+	/** Call when the row that refers to the text was committed, or will not be. */
 	settled(): void;
 }
 
@@ -38,7 +38,10 @@ export interface HeldFiles {
 	release(): void;
 }
 
-/** `last`: the highest number, also of a folder that an operator put there. No file gets its name. */
+/**
+ * Numbers of existing files. `last`: the highest number, also of a folder that an operator put there; no new file gets
+ * a lower one.
+ */
 interface Numbers {
 	files: ReadonlySet<number>;
 	last: number;
@@ -49,7 +52,7 @@ interface PayloadOptions {
 	referenced: readonly SegmentBytes[];
 	/** Called when the process must end. */
 	flushFailed?: (error: FlushFailed) => void;
-	/** Called when a file cannot be read or written, once until it can be. */
+	/** Called once when a file cannot be read or written, and again only after it could be in between. */
 	fault?: (error: StoreUnavailable) => void;
 	segmentBytes?: number;
 }
@@ -75,7 +78,7 @@ export class PayloadFiles {
 	readonly #segmentBytes: number;
 	readonly #flushFailed: (error: FlushFailed) => void;
 	readonly #fault: (error: StoreUnavailable) => void;
-	/** Files that could not be read, each with a text that shows when it can be. */
+	/** Files that could not be read, by number, each with a text whose read shows that it is readable again. */
 	readonly unreadableFiles = new Map<number, FileBlock>();
 	#triedAt = -Infinity;
 	#isWritable = true;
@@ -103,7 +106,10 @@ export class PayloadFiles {
 		}
 	}
 
-	/** Throws {@link StoreUnavailable}: `full` of a full disk, which concerns all of the store, else `unwritable`. */
+	/**
+	 * Writes a text. Throws {@link StoreUnavailable}: `full` for a full disk, which concerns the whole store, else
+	 * `unwritable`.
+	 */
 	async write(text: JsonBlocks): Promise<Written> {
 		const length = sizeOf(text);
 		try {
@@ -122,8 +128,8 @@ export class PayloadFiles {
 	}
 
 	/**
-	 * Begins at once: the file stays until it is read. Throws {@link StoreUnavailable}: `damaged` of a text that is not
-	 * as it was written, `unreadable` of one that may be read later.
+	 * Reads a text. The read begins at once, and the file stays until it has ended. Throws {@link StoreUnavailable}:
+	 * `damaged` for a text that differs from what was written, `unreadable` for one that may be readable later.
 	 */
 	async read(block: FileBlock): Promise<JsonBlocks> {
 		const { segment, at, length, sum } = block;
@@ -143,7 +149,10 @@ export class PayloadFiles {
 		return await this.#bytes(segment, { at, length: Math.min(length, most) }).catch(() => undefined);
 	}
 
-	/** Numbers of the files that could not be read. They are tried again at a pace, without waiting for the result. */
+	/**
+	 * Returns the numbers of files that could not be read. They are tried again from time to time; the call does not wait
+	 * for that.
+	 */
 	unreadable(now: number): number[] {
 		if (this.unreadableFiles.size > 0 && now - this.#triedAt >= RETRY_MS) {
 			this.#triedAt = now;
@@ -169,7 +178,7 @@ export class PayloadFiles {
 		return bytes;
 	}
 
-	/** Until `release` no file is removed. */
+	/** Keeps all files until `release` is called. */
 	hold(): HeldFiles {
 		this.#holders += 1;
 		let isHeld = true;
@@ -234,7 +243,7 @@ export class PayloadFiles {
 		if (current && !current.isSealed && (current.size === 0 || current.size + length <= this.#segmentBytes))
 			return current;
 		if (current) this.#removeIfUnused(current.seal());
-		// Another folder in the place of a lost one would block the original.
+		// A new folder in place of a lost one would block the original.
 		if (!this.#segments.values().some(({ referenced }) => referenced > 0)) makeFolder(this.#folder);
 		return (this.#current = this.#add(Segment.create(this.#partsOf((this.#last += 1)))));
 	}
@@ -264,14 +273,14 @@ export class PayloadFiles {
 	}
 
 	/**
-	 * Later: a call that has just got a place in it from the database thread begins to read in the same turn of the event
+	 * Not at once: a call that has just received a location in the file begins its read in the same turn of the event
 	 * loop.
 	 */
 	#removeIfUnused(segment: Segment): void {
 		if (!segment.isUnused) return;
 		setImmediate(() => {
 			if (this.#closed || this.#holders > 0 || !segment.isUnused) return;
-			// What cannot be removed now is removed at a start.
+			// A file that cannot be removed now is removed at the next start.
 			this.unreadableFiles.delete(segment.number);
 			if (this.#segments.delete(segment.number)) void rm(segment.path, { force: true }).catch(() => {});
 		});

@@ -45,7 +45,7 @@ export class Segment {
 		const segment = new Segment(parts);
 		const { O_CREAT, O_EXCL, O_RDWR } = constants;
 		segment.#file = open(parts.path, O_CREAT | O_EXCL | O_RDWR, OWNER_FILE);
-		// Its first text throws the error.
+		// The first text reports the error.
 		segment.#file.catch(() => {});
 		return segment;
 	}
@@ -71,7 +71,7 @@ export class Segment {
 		return this.#sealed && this.#uses === 0 && this.referenced === 0;
 	}
 
-	/** Ends appending, and all use of the file as soon as the calls in progress end. */
+	/** Ends appending; the file is closed when the calls in progress have ended. */
 	async close(): Promise<void> {
 		this.#sealed = true;
 		await this.#close();
@@ -83,7 +83,7 @@ export class Segment {
 		return this;
 	}
 
-	/** `settled`: call when the row is committed or will not be. A failure seals the file. */
+	/** Appends a text. `settled`: call when its row was committed, or will not be. A failure seals the file. */
 	async append(text: JsonBlocks): Promise<{ at: number; sum: number; settled: () => void }> {
 		const at = this.size;
 		this.size += sizeOf(text);
@@ -104,7 +104,7 @@ export class Segment {
 		}
 	}
 
-	/** The file stays until they are read. Throws {@link CutOff}, or the error of the system. */
+	/** Reads bytes; the file stays until they are read. Throws {@link CutOff}, or the error of the system. */
 	async read(extent: Extent): Promise<Buffer[]> {
 		const settled = this.#use();
 		try {
@@ -161,7 +161,7 @@ export function checksum(text: JsonBlocks): number {
 async function writeAll(handle: FileHandle, text: JsonBlocks, at: number): Promise<void> {
 	const { bytesWritten } = await handle.writev([...text], at);
 	if (bytesWritten === sizeOf(text)) return;
-	// A full disk takes a part; the next write says why.
+	// A full disk may accept a part; the next write reports the reason.
 	for (let done = bytesWritten, from = 0, n = 0; n < text.length; from += text[n]!.length, n += 1) {
 		const block = text[n]!;
 		while (done < from + block.length)

@@ -1,4 +1,4 @@
-/** The database thread has only the places of large texts. */
+/** A store that keeps large payloads in files: the database thread stores only their locations. */
 import { isFound, SEARCHED_CHARACTERS } from "../../../core/jobs/job-search.ts";
 import { type JsonBlocks, type JsonText, LARGE_BYTES, release, sizeOf, stringOf } from "../../../lib/json/json-text.ts";
 import type { Claim, Claimed, JobStore, ListedJob } from "../../contract/jobs.ts";
@@ -12,7 +12,7 @@ type ClaimQuery = Parameters<JobStore["claim"]>[0];
 const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
 
 export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
-	/** Inputs whose insert is not answered yet: a claim in the same commit takes them from here. */
+	/** Inputs whose insert has not been answered yet; a claim in the same commit takes them from here. */
 	const fresh = new Map<string, JsonBlocks>();
 
 	async function stored<T>(text: JsonText, use: (text: JsonText, place?: FileBlock) => Promise<T>): Promise<T> {
@@ -24,7 +24,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			settled();
 			return answer;
 		} catch (error) {
-			// Its row may be committed: then the next start needs the file, else it removes it.
+			// The row may have been committed; then the next start needs the file, otherwise it removes it.
 			if (!(error instanceof StoreUnavailable && error.unsure)) settled();
 			throw error;
 		}
@@ -39,7 +39,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return parts.flat();
 	}
 
-	/** Returns an input once: its memory is the caller's. */
+	/** Returns an input once, since its memory then belongs to the caller. */
 	function taken(place: FileBlock): JsonBlocks | undefined {
 		const text = fresh.get(keyOf(place));
 		if (text) fresh.delete(keyOf(place));
@@ -54,7 +54,9 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 		return { ...found, ...Object.fromEntries(texts) };
 	}
 
-	/** A {@link StoreUnavailable} if the payload file cannot be read at present. */
+	/**
+	 * Returns a claimed job with its input, or a {@link StoreUnavailable} if the payload file cannot be read at present.
+	 */
 	async function withInput(claimed: Claimed): Promise<Claimed | StoreUnavailable> {
 		try {
 			return await withTexts(claimed, "input");
@@ -65,8 +67,8 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 	}
 
 	/**
-	 * Gives a job whose payload file cannot be read back to the queue, which counts no loss and keeps its deadline. Later
-	 * claims pass it over until the file can be read, so that it delays no other job.
+	 * Returns jobs whose payload file cannot be read to the queue, without counting a loss and with their deadline. Later
+	 * claims skip them until the file can be read, so that they delay no other job.
 	 */
 	async function claim(q: ClaimQuery): Promise<Claim> {
 		const isWhole = files.unreadableFiles.size === 0;
@@ -88,11 +90,11 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			// The end of their lease requeues them.
 			if (!(error instanceof StoreUnavailable)) throw error;
 		});
-		// Others may wait behind them.
+		// Other jobs may wait after them.
 		return ready.length === 0 ? await claim(q) : { jobs: ready, fenced: true };
 	}
 
-	/** Undefined where the beginning of the input decides that the search does not find the job. */
+	/** Returns a listed job with the beginning of its input; undefined if that shows that the search does not match. */
 	async function withHead(listed: ListedJob, search = ""): Promise<ListedJob | undefined> {
 		const place = placeOf(listed.inputHead);
 		if (!place) return listed;

@@ -15,7 +15,9 @@ import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { FIRST, type Row, unpurged } from "../rows/row.ts";
 import { WAITING } from "../../states.ts";
 
-/** Two suffice for a claim of one job, which checks the next job and no more. */
+/**
+ * Rows of the first read: two suffice for a claim of one job, which reads the next job to see whether there is more.
+ */
 const FIRST_FEW = 2;
 const AT_ONCE = 32;
 
@@ -81,13 +83,13 @@ export function openClaim({
 		}
 	}
 
-	/** Whether a job waits in the part of the lane known to be fenced. */
+	/** Whether a job waits in the part of the lane that is known to be fenced. */
 	function waitsUpTo(lane: Lane, rank: number, now: number): boolean {
 		for (const first of waiting(lane, now, FIRST)) return first.rank <= rank;
 		return false;
 	}
 
-	/** False when no more jobs fit. */
+	/** Offers the waiting jobs of a lane to a claim. False when no more jobs fit. */
 	function walk(lane: Lane, claim: PendingClaim<Row, Input>): boolean {
 		if (claim.full) return false;
 		const { worker, now, without = [] } = claim.q;
@@ -110,7 +112,7 @@ export function openClaim({
 				}
 				const outcome = offer(parts, claim, row);
 				if (outcome === "full") return false;
-				// What was passed over may be claimed later by this worker too.
+				// Jobs that were skipped may still be claimed later, by this worker too.
 				if (outcome === "fenced" && !passedOver) fencedTo = row.rank;
 			}
 			return true;

@@ -35,7 +35,7 @@ export function fitting({ filter, erased, now }: ListQuery, { purged }: Queue): 
 	return [from, to, Number(erased), purged.from, purged.to, text, worker, worker, now];
 }
 
-/** Values of statements: of `key`, then of the rows, then of the filter. */
+/** Reads one index. Values of statements are those of `key`, then of the rows, then of the filter. */
 export class ListIndex {
 	readonly #fitting;
 	readonly #found;
@@ -50,7 +50,7 @@ export class ListIndex {
 		this.#fitting = records.prepare(`SELECT seq ${fits} ORDER BY seq DESC LIMIT ${STRIDE}`);
 		this.#found = records.prepare(`SELECT seq ${fits} AND ${FOUND} ORDER BY seq DESC LIMIT ${STRIDE}`);
 		this.#count = records.prepare(`SELECT count(*) ${fits}`);
-		// The last number, how many rows, and bytes of inputs that are in rows.
+		// Reads the last row number, the number of rows, and the bytes of inputs in rows.
 		this.#slice = records.prepare(
 			`SELECT min(seq), count(*), sum(min(input_bytes, ${LARGE_BYTES}))
 				FROM (SELECT seq, input_bytes ${from} ORDER BY seq DESC LIMIT ${STRIDE})`,
@@ -58,7 +58,7 @@ export class ListIndex {
 		this.#floor = records.prepare(`SELECT seq ${from} ORDER BY seq DESC LIMIT 1 OFFSET ${MOST_READ - 1}`);
 	}
 
-	/** Row numbers that may fit, or those that a search finds. */
+	/** Yields row numbers that may match, or those that a search finds. */
 	*walk(key: Value[], { q, queue, from, floor }: Page): Generator<number> {
 		const values = fitting(q, queue);
 		const statement = q.search === undefined ? this.#fitting : this.#found;
@@ -77,7 +77,7 @@ export class ListIndex {
 		return Number(this.#count.get(...key, LAST, floor, ...values)?.[0]);
 	}
 
-	/** The number down to which a page reads; 0: all. */
+	/** Returns the row number down to which a page reads; 0: all. */
 	floor(key: Value[], q: ListQuery, from: number): number {
 		if (q.search === undefined) return Number(this.#floor.get(...key, from)?.[0] ?? 0);
 		for (let at = from, rows = 0, bytes = 0; ; ) {

@@ -57,7 +57,7 @@ export function openList({
 		return { count, more: floor > 0 };
 	}
 
-	/** Row numbers that may fit, descending; includes all that fit down to `floor`. */
+	/** Yields row numbers that may match, descending; all that match down to `floor` are among them. */
 	function candidates(q: ListQuery, queue: Queue, from: number): { numbers: Iterable<number>; floor: number } {
 		const { states } = q.filter;
 		const { inQueue, inProgress } = queue.counts;
@@ -80,7 +80,7 @@ export function openList({
 		return { numbers: merge(numbers), floor };
 	}
 
-	/** Adds the beginning of the input if that was asked for or decides whether the job is found. */
+	/** Adds the beginning of the input if the query wants it, or if the search depends on it. */
 	function withHead(listed: ListedJob, row: Row, { heads, search }: ListQuery): ListedJob {
 		if ((!heads && search === undefined) || listed.job.erased) return listed;
 		const inputHead = payloads.inputHead(row, PREVIEW_CHARACTERS);

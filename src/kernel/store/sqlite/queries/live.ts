@@ -11,7 +11,7 @@ export function openLive(records: Records) {
 	const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}' AND +queue = ? LIMIT ?`);
 
 	return {
-		/** Unordered, at most `limit`. */
+		/** Returns at most `limit` live jobs, in no order. */
 		some(queue: Queue, limit: number): number[] {
 			const found: number[] = [];
 			if (queue.counts.inProgress > 0) found.push(...running.all(queue.number, limit).map(([seq]) => Number(seq)));

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { identityOf } from "../file/stored-secrets.ts";
 
-/** More than a page may have free. */
+/** Bytes of the trial write: more than a page may have free. */
 const TRIAL_BYTES = 16_384;
 
 export function openMeta({ db }: UnitOfWork) {

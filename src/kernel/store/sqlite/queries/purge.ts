@@ -35,7 +35,7 @@ export function openPurge(queues: Queues, records: Records, attempts: Attempts, 
 			return queues.purge(queue);
 		},
 
-		/** True when more may be left. */
+		/** Removes rows of purged jobs. True if more may be left. */
 		remove(limit: number): boolean {
 			let left = limit;
 			let bytes = 0;

@@ -30,7 +30,7 @@ export function openWebhooks(
 		"SELECT number FROM deliveries WHERE due_at IS NULL AND created_at < ? ORDER BY created_at LIMIT ?",
 	);
 
-	/** Endpoints that are not in `skip`; `dueAt`: of the first delivery. */
+	/** Returns endpoints with pending deliveries that are not in `skip`. `dueAt`: time of the first delivery. */
 	function pending(skip: readonly string[]): { endpoint: string; dueAt: number }[] {
 		return pendingEndpoints
 			.all()

@@ -24,7 +24,7 @@ function attemptFrom(values: Value[]): Attempt {
 	};
 }
 
-/** `ended` is called with each worker whose old attempts have ended. */
+/** Opens the attempts. `ended` is called with each worker whose old attempts have ended. */
 export function openAttempts(db: Database, records: Pick<Records, "at">, ended: (worker: string) => void) {
 	const insert = db.prepare(`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
@@ -42,7 +42,7 @@ export function openAttempts(db: Database, records: Pick<Records, "at">, ended: 
 	const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
 	const removeAll = db.prepare("DELETE FROM attempts WHERE seq = ?");
 
-	/** False only while no attempt is open (R8); saves each claim a query. */
+	/** Whether any attempt may be open; false saves each claim a query (R8). */
 	let some = anyAtAll.get() !== undefined;
 
 	return {

@@ -10,7 +10,7 @@ import { damagedText, isWhole, sumOf } from "./text-sums.ts";
 
 export type ChunkRows = ReturnType<typeof openChunkRows>;
 
-/** `onRollback` gets functions that restore the memory when the transaction fails. */
+/** Opens the chunks. `onRollback` receives functions that restore the memory when the transaction fails. */
 export function openChunkRows(
 	db: Database,
 	reservations: Map<number, Reservation>,

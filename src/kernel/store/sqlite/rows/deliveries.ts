@@ -1,4 +1,4 @@
-/** Bodies are in their own table (D21). */
+/** Webhook deliveries; bodies are in a separate table (D21). */
 import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
 import { asOne, type JsonText, stringOf } from "../../../lib/json/json-text.ts";
 import { DELIVERIES, type NumberedDelivery } from "../../tables/webhooks.ts";
@@ -18,7 +18,7 @@ function split(body: JsonText): { head: string; payload: FileBlock | undefined; 
 	};
 }
 
-/** An output in a file is not written again for the body. */
+/** Opens the deliveries. An output in a payload file is not written again for a body. */
 export function openDeliveries(db: Database, texts: FileTexts) {
 	const insert = db.prepare(
 		`INSERT INTO deliveries (id, endpoint, job, url, receiver, state, created_at, due_at)

@@ -9,7 +9,7 @@ import { WAITING } from "../../states.ts";
 /** Maximum of jobs that one batch settles in passing. */
 const PASSING_LIMIT = 1000;
 
-/** A time before which no live job is due: never late, possibly early (R6). */
+/** Keeps a time before which no live job is due; it may be too early, never too late (R6). */
 export function openHorizon() {
 	let earliest = Number.NEGATIVE_INFINITY;
 	return {
@@ -72,17 +72,17 @@ export function openDue(
 			budget = PASSING_LIMIT;
 		},
 
-		/** Settles up to the batch limit. Does nothing outside a transaction. */
+		/** Settles passed deadlines up to the batch limit. Does nothing outside a transaction. */
 		freshen(now: number): void {
 			if (db.inTransaction && budget > 0 && horizon.reached(now)) budget -= settleLive(now, budget);
 		},
 
-		/** Settles until no live job is due or `enough` returns true. */
+		/** Settles passed deadlines until no live job is due or `enough` returns true. */
 		settleUntil(now: number, enough: () => boolean): void {
 			while (horizon.reached(now) && !enough() && settleLive(now, PASSING_LIMIT) > 0);
 		},
 
-		/** Jobs with passed deadlines that are not settled, as they would be. */
+		/** Returns jobs with passed deadlines that are not settled yet, in the state that they would have. */
 		unsettled(queue: Queue, now: number): { row: Row; after: Projection | undefined }[] {
 			if (!horizon.reached(now)) return [];
 			return liveOfQueue.all(now, queue.number, queue.purged.from, queue.purged.to).map(([seq]) => {

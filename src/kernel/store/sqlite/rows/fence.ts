@@ -2,7 +2,7 @@
 import { FIRST, type Queue } from "./row.ts";
 
 interface Walked {
-	/** `queue.fronts` at that time: jobs that joined the front later were not checked. */
+	/** `queue.fronts` at the time of the scan; jobs that joined the front later were not checked. */
 	fronts: number;
 	rank: number;
 }
@@ -21,7 +21,7 @@ export function openFence() {
 	const keyOf = ({ queue, low }: Lane): number => queue.number * 2 + low;
 
 	return {
-		/** The rank up to which every waiting job of the lane is fenced from the worker. */
+		/** Returns the rank up to which every waiting job of the lane is fenced from the worker. */
 		walked(lane: Lane): number {
 			const walked = byWorker.get(lane.worker)?.get(keyOf(lane));
 			return walked?.fronts === lane.queue.fronts ? walked.rank : FIRST;

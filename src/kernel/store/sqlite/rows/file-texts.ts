@@ -8,7 +8,7 @@ import { placeOf, textInFile } from "../payload-files/file-block.ts";
 
 export type FileTexts = ReturnType<typeof openFileTexts>;
 
-/** `onRollback` gets what restores memory. */
+/** Opens the texts in payload files. `onRollback` receives functions that restore the memory. */
 export function openFileTexts(db: Database, onRollback: (restore: () => void) => void) {
 	const add = db.prepare(
 		`INSERT INTO payloads (segment, at, length, sum, refs) VALUES (?, ?, ?, ?, 1)
@@ -22,7 +22,7 @@ export function openFileTexts(db: Database, onRollback: (restore: () => void) =>
 		db.prepare("SELECT segment, sum(length) FROM payloads GROUP BY segment").all() as [number, number][],
 	);
 	let changed = new Set<number>();
-	/** R8. */
+	/** Whether any row refers to a payload file (R8). */
 	let any = referenced.size > 0;
 
 	function count(segment: number, bytes: number): void {
@@ -57,7 +57,7 @@ export function openFileTexts(db: Database, onRollback: (restore: () => void) =>
 
 		file: (value: number): number => Number(select.get(value)?.[0]),
 
-		/** Characters or bytes. */
+		/** Returns the size of a text, in characters or bytes. */
 		size: (value: Value): number =>
 			typeof value === "number" ? Number(selectSize.get(value)?.[0]) : (value as string).length,
 
@@ -69,7 +69,7 @@ export function openFileTexts(db: Database, onRollback: (restore: () => void) =>
 			count(segment, -length);
 		},
 
-		/** Bytes of the files that changed since the last call, after a commit. */
+		/** Returns the referenced bytes of files that changed since the last call. Call after a commit. */
 		takeChanges(): [segment: number, bytes: number][] {
 			if (changed.size === 0) return [];
 			const taken = [...changed].map((segment): [number, number] => [segment, referenced.get(segment) ?? 0]);

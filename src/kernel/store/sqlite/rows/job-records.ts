@@ -14,10 +14,10 @@ import { RUNNING, WAITING } from "../../states.ts";
 
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor" | "outputBytes">>;
 
-/** About 1 kB each. */
+/** Rows that are kept, about 1 kB each. */
 const KEPT_ROWS = 2048;
 
-/** Columns that are no member of the job, in the order of {@link changing}. */
+/** Columns that are not members of the job, in the order of {@link changing}. */
 const OWN = ["rank", "next_chunk", "cursor", "output_bytes"] as const;
 const CHANGING_NAMES = [...namesOf(CHANGING), ...OWN];
 
@@ -57,14 +57,14 @@ export class Records {
 	readonly #queues;
 	readonly #noted;
 	readonly #sql;
-	/** Statements by the columns that they set, a bit each. */
+	/** Statements by the columns that they set, one bit each. */
 	readonly #updates = new Map<number, Statement>();
 	readonly #cache;
 	/** New rows not yet written (R2), by number. */
 	#unwritten = new Map<number, Row>();
 	#lastSeq: number;
 
-	/** `noted` gets the due time of every written row that has not ended (R6). */
+	/** `noted` is called with the due time of every written row that has not ended (R6). */
 	constructor(db: Database, queues: Queues, noted: (dueAt: number) => void, keptRows = KEPT_ROWS) {
 		this.#db = db;
 		this.#queues = queues;
@@ -80,7 +80,7 @@ export class Records {
 		return row;
 	}
 
-	/** Erased or not; undefined when purged. */
+	/** Returns the row of a job, erased or not; undefined if it was purged. */
 	find({ endpoint, id }: JobKey): Row | undefined {
 		const row = this.#cache.byId(id) ?? this.#keep(this.#sql.selectById.get(id));
 		return row?.queue.endpoint === endpoint && !isPurged(row) ? row : undefined;
@@ -94,7 +94,7 @@ export class Records {
 		});
 	}
 
-	/** Only queries of {@link Records.prepare} find the new row (R2). */
+	/** Inserts a row. Only queries of {@link Records.prepare} find it before it is written (R2). */
 	insert(job: Job, inputBytes: number): Row {
 		const queue = this.#queues.of(job.endpoint);
 		const rank = this.#queues.nextBack();
@@ -117,7 +117,7 @@ export class Records {
 		}
 	}
 
-	/** A query on `jobs`: writes new rows first (R2). */
+	/** Prepares a query on `jobs` that first writes new rows (R2). */
 	prepare(sql: string): Pick<Statement, "get" | "all"> {
 		const statement = this.#db.prepare(sql);
 		return {

@@ -20,14 +20,14 @@ export function openPayloads(db: Database, texts: FileTexts) {
 		"INSERT OR REPLACE INTO results (seq, output, error, output_sum, error_sum) VALUES (?, ?, ?, ?, ?)",
 	);
 	const selectResult = db.prepare("SELECT output, error, output_sum, error_sum FROM results WHERE seq = ?");
-	// The sum lies behind the output in the row: to read it is to read the output's pages.
+	// The sum follows the output in the row: reading it means reading the pages of the output.
 	const selectError = db.prepare(
 		"SELECT error, CASE WHEN error IS NOT NULL THEN error_sum END FROM results WHERE seq = ?",
 	);
 	const deleteResult = db.prepare("DELETE FROM results WHERE seq = ?");
 	const largeInput = db.prepare("SELECT input FROM inputs WHERE seq = ? AND typeof(input) <> 'text'");
 	const largeOutput = db.prepare("SELECT output FROM results WHERE seq = ? AND typeof(output) <> 'text'");
-	/** Inputs of this batch: its claims need not read them (R8). */
+	/** Inputs of this batch, which its claims need not read (R8). */
 	const fresh = new Map<number, JsonText>();
 
 	function dropOutput(seq: number): void {
@@ -41,7 +41,7 @@ export function openPayloads(db: Database, texts: FileTexts) {
 			insertInput.run(seq, value, sumOf(value));
 		},
 
-		/** Undefined when the input has more than `most` characters or bytes. */
+		/** Returns an input; undefined if it has more than `most` characters or bytes. */
 		input({ seq }: Numbered, most = Infinity): JsonText | undefined {
 			const here = fresh.get(seq);
 			if (here !== undefined) {
@@ -52,13 +52,13 @@ export function openPayloads(db: Database, texts: FileTexts) {
 			return most < Infinity && texts.size(value) > most ? undefined : texts.read(value);
 		},
 
-		/** Number of the payload file that has the input, if one has it. */
+		/** Returns the number of the payload file that has the input, if it is in one. */
 		inputFile({ seq }: Numbered): number | undefined {
 			const value = largeInput.get(seq)?.[0];
 			return typeof value === "number" ? texts.file(value) : undefined;
 		},
 
-		/** Returns only the place of an input that is in a file. */
+		/** Returns the beginning of an input, or the location of one that is in a payload file. */
 		inputHead({ seq }: Numbered, characters: number): JsonText | undefined {
 			const value = selectHead.get(characters, seq)?.[0] as Value | undefined;
 			return value === undefined ? undefined : texts.read(value);
@@ -71,7 +71,7 @@ export function openPayloads(db: Database, texts: FileTexts) {
 			replaceResult.run(seq, value, error ?? null, sumOf(value), sumOf(error ?? null));
 		},
 
-		/** `size`: of an output in a file only its size. */
+		/** Returns the result. `size`: only the size of an output that is in a payload file. */
 		result({ seq }: Numbered, large?: "size"): Result {
 			const [output = null, error, outputSum, errorSum] = selectResult.get(seq) ?? [];
 			if (!isWhole(output, outputSum)) throw damagedText(db, { seq, column: "output" });
@@ -97,7 +97,7 @@ export function openPayloads(db: Database, texts: FileTexts) {
 			deleteResult.run(seq);
 		},
 
-		/** After the reply: inputs are read from the file from now on (R8). */
+		/** Forgets the inputs after the reply; from now on they are read from the database (R8). */
 		forgetFresh(): void {
 			if (fresh.size > 0) fresh.clear();
 		},

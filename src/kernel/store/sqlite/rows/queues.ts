@@ -78,7 +78,7 @@ export class Queues {
 		}
 	}
 
-	/** Discards the changes of this transaction (R5). */
+	/** Reads the queues again, which discards the changes of this transaction (R5). */
 	reload(): void {
 		this.#byEndpoint.clear();
 		this.#byNumber.clear();
@@ -113,17 +113,17 @@ export class Queues {
 		return counts.inQueue === usual.size + low.size;
 	}
 
-	/** Whether a job waited in a queue when this transaction changed it first. */
+	/** Whether any queue had waiting jobs when this transaction first changed it. */
 	hasBacklog(): boolean {
 		return this.#backlog;
 	}
 
-	/** The next rank at the back of any queue (R4). */
+	/** Returns the next rank at the back of any queue (R4). */
 	nextBack(): number {
 		return (this.#back += 1);
 	}
 
-	/** R4; the rank at the front is always below 0. */
+	/** Adds a job to a queue and returns its rank (R4), which is always below 0 at the front. */
 	join({ queue }: Row, end: "front" | "back"): { rank: number } {
 		if (end === "back") return { rank: this.nextBack() };
 		queue.fronts += 1;
@@ -167,12 +167,12 @@ export class Queues {
 		return removed;
 	}
 
-	/** May still have rows of purged jobs. */
+	/** Returns the queues that may still have rows of purged jobs. */
 	purged(): Queue[] {
 		return [...this.#byNumber.values()].filter(({ purged }) => purged.from <= purged.to);
 	}
 
-	/** Call when no row of a purged job is left. */
+	/** Records that no row of a purged job is left. */
 	cleaned(queue: Queue): void {
 		this.#setPurged(queue, NO_RANKS);
 	}
@@ -182,7 +182,7 @@ export class Queues {
 		queue.counts.completed = queue.counts.failed = queue.counts.retried = 0;
 	}
 
-	/** The last step before a commit (R5). */
+	/** Writes changed counts; the last step before a commit (R5). */
 	flush(): void {
 		for (const queue of this.#changed) {
 			const { counts } = queue;

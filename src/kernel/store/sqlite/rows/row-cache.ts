@@ -11,7 +11,7 @@ interface Half {
 
 const empty = (): Half => ({ byId: new Map(), bySeq: new Map() });
 
-/** Keeps about `most` rows. Calls `beforeLeaving` before it drops any (R2). */
+/** Opens a cache of about `most` rows. Calls `beforeLeaving` before it drops any (R2). */
 export function rowCache(most: number, beforeLeaving: () => void) {
 	let filled = empty();
 	let before = empty();

@@ -46,7 +46,7 @@ export function isPurged({ job, queue: { purged }, rank }: Row): boolean {
 	return rank <= purged.to && rank >= purged.from && job.state === WAITING;
 }
 
-/** Bounds excluded. */
+/** Returns the ranks of a queue outside its purged interval, bounds excluded. */
 export function unpurged({ purged: { from, to } }: Queue): { after: number; before: number }[] {
 	return from > to
 		? [{ after: FIRST, before: LAST }]
