@@ -1,4 +1,7 @@
-/** Alerts for people (D53): evaluates the rules, records what fires, and sends what receivers have not got. */
+/**
+ * Alerts for people (D53): evaluates the rules, records which alerts fire, and sends the messages that receivers have
+ * not accepted yet.
+ */
 import { summaryOf } from "./rules.ts";
 import type { AlertSettings } from "./settings.ts";
 import { type Alert, type AlertState, evaluated, keyOf, MOST_SILENCES, type Silence, sent } from "./state.ts";
@@ -16,7 +19,7 @@ const EVALUATE_MS = 15_000;
 const OFF: AlertSettings = { receivers: [], rules: new Map(), repeatMs: Infinity };
 
 interface Deps extends EvaluatorContext, NotifierContext {
-	/** Undefined: nothing is evaluated. */
+	/** Settings of alerts; undefined: nothing is evaluated. */
 	settings: AlertSettings | undefined;
 }
 
@@ -31,7 +34,7 @@ export function createAlerts(d: Deps) {
 	const { owns } = evaluator;
 	const document = alertDocument(d, owns);
 
-	/** Alerts of this server that fire, by key. */
+	/** Returns the alerts that fire, by key. */
 	function firing({ alerts }: AlertState): Map<string, Alert> {
 		const own = alerts.filter((alert) => owns(alert) && alert.resolvedAt === undefined);
 		return new Map(own.map((alert) => [keyOf(alert), alert]));
@@ -55,7 +58,7 @@ export function createAlerts(d: Deps) {
 		if (await notifier.notify(name, owed)) await document.updateAnyway((state) => sent(state, name, owed));
 	}
 
-	/** Messages on their way: a receiver that hangs keeps neither the rules nor other receivers waiting. */
+	/** Messages in flight by receiver: a receiver that hangs delays neither the rules nor other receivers. */
 	const sending = new Map<string, Promise<void>>();
 
 	function onError(error: unknown): void {
@@ -94,7 +97,10 @@ export function createAlerts(d: Deps) {
 		receivers: notifier.names,
 		viewer: notifier.viewer,
 		test: notifier.test,
-		/** Alerts that fire, the oldest first, and silences. Without settings no alerts: those of before are not ended. */
+		/**
+		 * Returns the alerts that fire, the oldest first, and the silences. Without settings it returns no alerts: earlier
+		 * ones were not resolved.
+		 */
 		async list(): Promise<AlertState> {
 			const { alerts: stored, silences } = await document.read();
 			const alerts = d.settings ? stored : [];
@@ -104,7 +110,7 @@ export function createAlerts(d: Deps) {
 				silences: silences.filter(({ until }) => until > now),
 			};
 		},
-		/** In place of one of the same rule and endpoint. Throws 400 when there are too many. */
+		/** Adds a silence, which replaces one of the same rule and endpoint. Throws 400 when there are too many. */
 		async silence(silence: Silence): Promise<void> {
 			await document.update((state) => {
 				const silences = [...others(state, silence), silence];
@@ -113,7 +119,7 @@ export function createAlerts(d: Deps) {
 				return { ...state, silences };
 			});
 		},
-		/** Throws `silence_not_found`. */
+		/** Ends a silence. Throws `silence_not_found`. */
 		async endSilence(silence: Pick<Silence, "name" | "endpoint">): Promise<void> {
 			await document.update((state) => {
 				const silences = others(state, silence);
@@ -126,7 +132,7 @@ export function createAlerts(d: Deps) {
 	};
 }
 
-/** Silences but that of the same rule and endpoint. */
+/** Returns all silences except that of the same rule and endpoint. */
 function others({ silences }: AlertState, { name, endpoint }: Pick<Silence, "name" | "endpoint">): Silence[] {
 	return silences.filter((each) => each.name !== name || each.endpoint !== endpoint);
 }

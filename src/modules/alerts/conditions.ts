@@ -1,4 +1,4 @@
-/** The values of alert rules (D53), of what `/metrics` shows too. */
+/** Computes the values of alert rules (D53) from the values that `/metrics` shows. */
 import { type AlertName, FEWEST_FAILURES, NO_ROOM, ruleOf, UNALARMING_BUDGET } from "./rules.ts";
 import type { Labels } from "./state.ts";
 import { CounterWindow } from "./counter-window.ts";
@@ -15,25 +15,25 @@ export interface Measured extends EngineContext, StoreState {
 }
 
 export type Values = readonly (readonly [labels: Labels, value: number])[];
-/** Values by rule; those of an absent one are not known. */
+/** Values by rule; a rule that is absent has no value yet. */
 export type Measurement = Partial<Record<AlertName, Values>>;
 
 const BUDGET_NAMES = (Object.keys(BUDGETS) as BudgetName[]).filter((name) => name !== UNALARMING_BUDGET);
 
-/** Time without work is left out: a ratio to it would be infinite. */
+/** Highest ratio that is reported: without any work the ratio would be infinite. */
 const MOST_RATIO = 100;
 
 function windowOf(name: AlertName): CounterWindow {
 	return new CounterWindow((ruleOf(name).windowSeconds ?? 0) * 1000);
 }
 
-/** Rules that each server evaluates for itself. */
+/** Returns the values of the rules that each server evaluates about itself. */
 export function serverConditions(d: Measured): (instance: string) => Promise<Measurement> {
 	const commits = windowOf("SluiceStoreSlow");
 	const refusals = windowOf("SluiceRefuses");
 	const gpuTimes = windowOf("SluiceSwaps");
 
-	/** 99th percentile of the window, s. */
+	/** Returns the 99th percentile of commit times in the window, s. */
 	function commitTime(now: EpochMs): number | undefined {
 		const { counts = [] } = d.storeLoad()?.commitMs ?? {};
 		const grown = commits.grown(
@@ -47,7 +47,7 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 		return ms === undefined ? undefined : ms / 1000;
 	}
 
-	/** Time of GPUs whose workers start, by that of busy ones. */
+	/** Returns the time of GPUs whose workers start, divided by the time of GPUs whose workers are busy. */
 	function swaps(now: EpochMs): number {
 		const all = [...(d.hooks.gpuTotals?.().values() ?? [])];
 		const sums = (["starting", "busy"] as const).map(
@@ -76,7 +76,9 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 	};
 }
 
-/** Rules that one server evaluates for all. `lost`: addresses of servers that do not answer. */
+/**
+ * Returns the values of the rules that one server evaluates for all. `lost`: addresses of servers that do not answer.
+ */
 export function serviceConditions(d: Measured): (lost: readonly string[]) => Promise<Measurement> {
 	const failed = windowOf("SluiceFailures");
 	const ended = windowOf("SluiceFailures");

@@ -2,7 +2,10 @@
 import type { AlertMessage } from "./message.ts";
 import type { AlertReceiver } from "./settings.ts";
 
-/** Returns why the receiver has not got it, as a sentence without secrets. Rejects only when the signal aborts. */
+/**
+ * Sends a message. Returns why the receiver did not accept it, as a sentence without secrets. Rejects only when the
+ * signal aborts.
+ */
 export type SendAlert = (
 	receiver: AlertReceiver,
 	message: AlertMessage,

@@ -18,13 +18,13 @@ export function alertDocument({ store: { documents } }: EngineContext, owns: (al
 		return { text, state: text === undefined ? NO_ALERTS : known(JSON.parse(text) as AlertState) };
 	}
 
-	/** The copy is right about the alerts of this server. */
+	/** Merges the copy into the stored state; about alerts of this server the copy is right. */
 	function merged({ alerts: stored, silences }: AlertState): AlertState {
 		if (!ahead) return { alerts: stored, silences };
 		return { alerts: [...stored.filter((alert) => !owns(alert)), ...copy.alerts.filter(owns)], silences };
 	}
 
-	/** Throws {@link StoreUnavailable}. `change` may run several times. */
+	/** Changes the stored state. `change` may run several times. Throws {@link StoreUnavailable}. */
 	async function update(change: Change): Promise<AlertState> {
 		for (;;) {
 			const { text: from, state } = await read();
@@ -38,7 +38,7 @@ export function alertDocument({ store: { documents } }: EngineContext, owns: (al
 
 	return {
 		update,
-		/** Changes the copy while the store is unavailable. */
+		/** Changes the state, and only the copy while the store is unavailable. */
 		async updateAnyway(change: Change): Promise<AlertState> {
 			try {
 				return await update(change);
@@ -48,14 +48,14 @@ export function alertDocument({ store: { documents } }: EngineContext, owns: (al
 				return (copy = change(copy));
 			}
 		},
-		/** Alerts and silences of all servers. */
+		/** Reads alerts and silences of all servers. */
 		read: async (): Promise<AlertState> => (await read()).state,
 		/** The state after the last change. */
 		copy: (): AlertState => copy,
 	};
 }
 
-/** Leaves out rules of another release, whose servers wrote them. */
+/** Leaves out alerts of rules that this version does not have; servers of another version wrote them. */
 function known({ alerts, silences }: AlertState): AlertState {
 	const has = ({ name }: { name: string }): boolean => Object.hasOwn(ALERT_RULES, name);
 	return { alerts: alerts.filter(has), silences: silences.filter(has) };

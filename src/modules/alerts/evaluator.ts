@@ -1,6 +1,6 @@
 /**
- * Evaluates the rules of alerts (D53): every server those about a server, for itself, and the one that sends webhooks,
- * which counts those that fail, all others.
+ * Evaluates the rules of alerts (D53): each server evaluates the rules about itself, the server that sends webhooks
+ * evaluates the rest, since it counts failed deliveries.
  */
 import { ruleOf } from "./rules.ts";
 import type { AlertSettings } from "./settings.ts";
@@ -9,7 +9,7 @@ import type { Cluster } from "../../kernel/engine/cluster/cluster.ts";
 import { type Measured, type Measurement, serverConditions, serviceConditions } from "./conditions.ts";
 import { lostServers } from "./lost-servers.ts";
 
-/** Time after a start in which what fired before lasts, though its condition may not show yet, ms. */
+/** Time after a start for which earlier alerts last although their condition may not show yet, ms. */
 const SETTLE_MS = 120_000;
 
 export interface EvaluatorContext extends Measured {
@@ -46,12 +46,15 @@ export function alertEvaluator(d: EvaluatorContext, { rules }: Pick<AlertSetting
 	}
 
 	return {
-		/** Whether this server evaluates the rule of the alert. Those of servers that ended are evaluated for all. */
+		/**
+		 * Whether this server evaluates the rule of the alert. The server that evaluates for all owns alerts about servers
+		 * that ended.
+		 */
 		owns({ name, labels: { instance = "" } }: Alert): boolean {
 			if (ruleOf(name).of === "server" && instance === own()) return true;
 			return ofService !== undefined && (ruleOf(name).of === "service" || !instances().includes(instance));
 		},
-		/** `alerts`: those that fired before. */
+		/** Evaluates the rules. `alerts`: the alerts that fire so far. */
 		async evaluate(alerts: readonly Alert[]): Promise<Pick<Evaluation, "active" | "unknown">> {
 			const measured = await measure(alerts);
 			const active = new Map<string, Pick<Alert, "name" | "labels" | "value"> & { fires: boolean }>();

@@ -3,7 +3,7 @@ import type { Alert } from "./state.ts";
 import { DAY_MS } from "../../kernel/core/durations.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 
-/** One that is missing for longer was removed. */
+/** Time after which a missing server counts as removed, ms. */
 const FORGET_MS = DAY_MS;
 
 export function lostServers({ events, now }: Pick<EngineContext, "events" | "now">) {
@@ -13,7 +13,10 @@ export function lostServers({ events, now }: Pick<EngineContext, "events" | "now
 	});
 	events.on("server.joined", ({ server }) => lost.delete(server));
 	return {
-		/** Also those of alerts that this server has not seen itself. `alive`: addresses. */
+		/**
+		 * Returns the addresses of lost servers, including those in `alerts` that this server has not seen itself. `alive`:
+		 * addresses of live servers.
+		 */
 		addresses(alerts: readonly Alert[], alive: readonly string[]): string[] {
 			const known = alerts.flatMap(({ name, labels: { instance }, since, resolvedAt }) =>
 				name === "SluiceServerDown" && instance !== undefined && resolvedAt === undefined

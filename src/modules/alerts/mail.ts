@@ -1,17 +1,17 @@
-/** A mail about alerts. Loaded only where a receiver is one, because it brings an SMTP client. */
+/** Sends mails about alerts. Loaded only if a receiver needs it, because it brings an SMTP client. */
 import { createTransport } from "nodemailer";
 import { type AlertMessage, textOf } from "./message.ts";
 import type { AlertReceiver } from "./settings.ts";
 import { printable } from "../../kernel/lib/terminal-text.ts";
 import { masked } from "../../kernel/lib/masked.ts";
 
-/** Time in which the server gives no sign. */
+/** Time after which an SMTP server that sends nothing has failed, ms. */
 const TIMEOUT_MS = 10_000;
 const TOTAL_MS = 30_000;
 const MOST_TEXT = 50_000;
 const SHOWN_ERROR = 256;
 
-/** Returns why it was not accepted; rejects only when the signal aborts. */
+/** Sends a mail. Returns why it was not accepted; rejects only when the signal aborts. */
 export async function sendMail(
 	{ smtp: { host, port, tls, user, password }, from, to }: Extract<AlertReceiver, { type: "email" }>,
 	message: AlertMessage,
@@ -50,7 +50,7 @@ export async function sendMail(
 	}
 }
 
-/** In the forms in which the server gets it (AUTH PLAIN and LOGIN). */
+/** Returns user and password in the forms in which the server receives them (AUTH PLAIN and LOGIN). */
 function secretsOf(user = "", password?: string): string[] {
 	if (password === undefined) return [];
 	return [...[`\0${user}\0${password}`, password].map((each) => Buffer.from(each).toString("base64")), password];

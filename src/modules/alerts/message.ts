@@ -1,17 +1,17 @@
-/** What receivers of alerts get: all alerts that are due at once, in one message. */
+/** Builds the message to receivers of alerts: it contains all alerts that are due at the same time. */
 import type { alertView } from "./state.ts";
 
 export interface AlertMessage {
-	/** The same when the message is repeated. */
+	/** Id of the message, the same when it is repeated. */
 	id: string;
-	/** One line. */
+	/** Title, one line. */
 	title: string;
 	/** Whether a critical alert fires. */
 	urgent: boolean;
 	alerts: readonly ReturnType<typeof alertView>[];
 }
 
-/** The most urgent first, which name the message and have room in it. */
+/** Builds a message. The most urgent alerts come first: they make the title, and are kept if not all have room. */
 export function alertMessage(id: string, given: AlertMessage["alerts"]): AlertMessage {
 	const alerts = given.toSorted((a, b) => rankOf(a) - rankOf(b));
 	const [first, ...others] = alerts;
@@ -33,7 +33,7 @@ export function testMessage(id: string): AlertMessage {
 	return { id, title: "Test of Sluice's alerts", urgent: false, alerts: [] };
 }
 
-/** At most `limit` characters; alerts that have no room are counted. */
+/** Returns the text of a message, at most `limit` characters; alerts that do not fit are counted. */
 export function textOf({ alerts, title }: AlertMessage, limit: number): string {
 	if (alerts.length === 0) return `${title}: this receiver works.`;
 	const paragraphs = alerts.map(({ name, status, severity, summary, since, runbook }) =>

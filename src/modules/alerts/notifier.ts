@@ -9,7 +9,7 @@ import { hex } from "../../kernel/lib/ids.ts";
 import type { SendAlert } from "./contract.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 
-/** Wait after a failed message, which each further one doubles, ms. */
+/** Wait after a failed message, doubled by each further failure, ms. */
 const FIRST_RETRY_MS = 15_000;
 const LONGEST_RETRY_MS = 900_000;
 
@@ -35,7 +35,7 @@ export function alertNotifier(d: NotifierContext, { receivers }: Pick<AlertSetti
 	return {
 		names,
 		viewer,
-		/** One message with these alerts. Returns whether the receiver has got it. */
+		/** Sends one message with these alerts. Returns whether the receiver accepted it. */
 		async notify(name: string, alerts: readonly Alert[]): Promise<boolean> {
 			const { count = 0, retryAt = 0 } = failures.get(name) ?? {};
 			if (alerts.length === 0 || now() < retryAt) return false;
@@ -48,19 +48,19 @@ export function alertNotifier(d: NotifierContext, { receivers }: Pick<AlertSetti
 			events.emit("alert.unsent", { receiver: name, reason, retryMs });
 			return false;
 		},
-		/** Sends a test message to each receiver; returns why one has not got it. */
+		/** Sends a test message to each receiver, and returns for each why it was not accepted. */
 		async test(): Promise<{ receiver: string; error: string | undefined }[]> {
 			const message = testMessage(`alert_${hex(d.random(8))}`);
 			const errors = await Promise.all(receivers.map((each) => send(each, message, stopped.signal)));
 			return errors.map((error, index) => ({ receiver: names[index]!, error }));
 		},
 		stopped: stopped.signal,
-		/** Ends what is being sent. */
+		/** Aborts messages in flight. */
 		stop: (): void => stopped.abort(),
 	};
 }
 
-/** The same for the same message: receivers of webhooks know by it that one is repeated. */
+/** Returns the id of a message, the same for each attempt: receivers of webhooks recognise repeats by it. */
 function idOf(alerts: readonly Alert[]): string {
 	const parts = alerts.map((alert) => [keyOf(alert), alert.notifiedAt, alert.resolvedAt]);
 	return `alert_${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;

@@ -5,15 +5,18 @@
 import { durationText } from "../../kernel/core/durations.ts";
 
 export interface AlertRule {
-	/** `server`: each server evaluates it for itself, as the label `instance`. `service`: one server for all. */
+	/**
+	 * `server`: each server evaluates the rule about itself, with the label `instance`. `service`: one server evaluates
+	 * it for all.
+	 */
 	of: "server" | "service";
 	/** The alert is active while the value is on this side of `threshold`. */
 	comparison: ">" | "<";
 	threshold: number;
 	unit: "seconds" | "ratio" | "count";
-	/** How long it is active before it fires, s. */
+	/** How long the condition must hold before the alert fires, s. */
 	forSeconds: number;
-	/** Time over which the value counts, s. */
+	/** Time over which the value is counted, s. */
 	windowSeconds?: number;
 	/** `critical`: jobs do not run, or are refused. */
 	severity: "critical" | "warning";
@@ -23,13 +26,13 @@ export interface AlertRule {
 
 const MINUTE = 60;
 
-/** Fewer failed jobs are no trend. */
+/** Minimum of failed jobs: fewer are no trend. */
 export const FEWEST_FAILURES = 5;
 
 /** Reasons for missing workers that mean that no GPU, node or host has room. */
 export const NO_ROOM: readonly string[] = ["no_gpu_free", "unschedulable", "queued"];
 
-/** Wrong keys are a scan, and lock out no valid key. */
+/** Budget without an alert: wrong keys mean a scan, and lock out no valid key. */
 export const UNALARMING_BUDGET = "failedKeysPerAddress";
 
 export const ALERT_RULES = {
@@ -159,7 +162,7 @@ export const ALERT_RULES = {
 		comparison: ">",
 		threshold: 0,
 		unit: "count",
-		// A new standby is asynchronous until it has caught up and is named.
+		// A new standby is asynchronous until it has caught up and `synchronous_standby_names` contains it.
 		forSeconds: 30 * MINUTE,
 		severity: "warning",
 		summary: "No standby of PostgreSQL is synchronous ({value} connected): a failover would lose acknowledged jobs.",
@@ -190,7 +193,7 @@ export function runbookOf(name: string): string {
 	return `docs/runbooks/${words.join("-").toLowerCase()}.md`;
 }
 
-/** Values of `labels` by name. */
+/** Returns the summary of an alert with the values of its labels. */
 export function summaryOf(name: AlertName, labels: Readonly<Record<string, string>>, value: number): string {
 	const { summary, unit } = ruleOf(name);
 	return summary.replace(/\{(\w+)\}/g, (_, label: string) =>

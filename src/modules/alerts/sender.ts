@@ -22,7 +22,7 @@ export function alertSender(post: SignedPost): SendAlert {
 	};
 }
 
-/** Shorter parts of an address are words. */
+/** Minimum length of a secret part of an address; shorter parts are words. */
 const SHORTEST_SECRET = 8;
 
 function secretsOf(receiver: Exclude<AlertReceiver, { type: "email" }>): string[] {

@@ -25,7 +25,7 @@ export interface AlertSettings {
 	repeatMs: number;
 }
 
-/** What the file has, with values of variables and durations as numbers. */
+/** The settings in the file, with values of variables, and durations as numbers. */
 export interface AlertsFile {
 	receivers?: AlertReceiver[];
 	rules?: Partial<Record<AlertName, { threshold?: number; for?: number; enabled?: boolean }>>;
@@ -184,7 +184,7 @@ export function alertSettings({ receivers = [], rules = {}, repeatEvery = REPEAT
 
 const SMTP_DEFAULTS = { port: SMTP_PORT, tls: "starttls" } as const;
 
-/** What names a receiver in lists, without what may be secret: number, type and host. */
+/** Returns the names of receivers for lists, without parts that may be secret: number, type and host. */
 export function receiverNames(receivers: readonly AlertReceiver[]): string[] {
 	return receivers.map((each, index) => {
 		const host = each.type === "email" ? each.smtp.host : new URL(each.url).host;

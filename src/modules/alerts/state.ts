@@ -1,4 +1,4 @@
-/** Alerts that fire, and silences (D53): one document in the store, and what changes it. */
+/** Alerts that fire, and silences (D53): one document in the store, and the functions that change it. */
 import { type AlertName, runbookOf, ruleOf, summaryOf } from "./rules.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -6,7 +6,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** Times of the job clock. */
 export interface Alert {
 	name: AlertName;
-	/** Distinguish the alerts of a rule. */
+	/** Labels that distinguish the alerts of a rule. */
 	labels: Labels;
 	value: number;
 	/** When it fired. */
@@ -15,13 +15,13 @@ export interface Alert {
 	notifiedAt?: number | undefined;
 	/** Kept until its message was sent. */
 	resolvedAt?: number | undefined;
-	/** Receivers that have not got the last message yet. */
+	/** Receivers that have not accepted the last message yet. */
 	owed: readonly string[];
 }
 
 export interface Silence {
 	name: AlertName;
-	/** Absent: of all endpoints and servers. */
+	/** Endpoint of the silenced alerts; absent: all endpoints and servers. */
 	endpoint?: string | undefined;
 	until: number;
 	comment?: string | undefined;
@@ -34,7 +34,7 @@ export interface AlertState {
 
 export const NO_ALERTS: AlertState = { alerts: [], silences: [] };
 
-/** More alerts at a time are not recorded. */
+/** Maximum number of recorded alerts. */
 const MOST_ALERTS = 500;
 
 export const MOST_SILENCES = 100;
@@ -55,11 +55,11 @@ export function silenceOf({ silences }: AlertState, { name, labels }: Alert, now
 
 export interface Evaluation {
 	now: number;
-	/** Whether the caller evaluates its rule. */
+	/** Whether the caller evaluates the rule of the alert. */
 	owns: (alert: Alert) => boolean;
-	/** Conditions that hold, by {@link keyOf}; `fires`: for as long as the rule says. */
+	/** Conditions that hold, by {@link keyOf}. `fires`: the condition has held for as long as the rule requires. */
 	active: ReadonlyMap<string, Pick<Alert, "name" | "labels" | "value"> & { fires: boolean }>;
-	/** Whether it is not known that the condition of an alert does not hold. */
+	/** Whether the rule has no value yet, so the alert cannot be resolved. */
 	unknown: (alert: Alert) => boolean;
 	receivers: readonly string[];
 	repeatMs: number;
@@ -85,11 +85,11 @@ export function evaluated(state: AlertState, q: Evaluation): AlertState {
 	return { silences, alerts: [...others, ...alerts].slice(0, MOST_ALERTS) };
 }
 
-/** One that was never due needs no message of its end. */
+/** An alert of which no receiver was notified resolves silently. */
 function withMessage(alert: Alert, silenced: boolean, { now, receivers, repeatMs }: Evaluation): Alert {
 	const { notifiedAt, resolvedAt } = alert;
 	const owed = alert.owed.filter((each) => receivers.includes(each));
-	// What is sent when the silence ends counts as its first message.
+	// The message after the silence counts as the first one.
 	if (silenced) return { ...alert, notifiedAt: undefined, owed: [] };
 	if (resolvedAt === now) return { ...alert, owed: notifiedAt === undefined ? [] : receivers };
 	if (resolvedAt === undefined && (notifiedAt === undefined || now - notifiedAt >= repeatMs))
@@ -97,7 +97,7 @@ function withMessage(alert: Alert, silenced: boolean, { now, receivers, repeatMs
 	return { ...alert, owed: now - (resolvedAt ?? notifiedAt ?? now) > GIVE_UP_MS ? [] : owed };
 }
 
-/** The message that a receiver had: a later one of these alerts it still has not. */
+/** Records that a receiver accepted a message. A later message about one of these alerts is still owed to it. */
 export function sent(state: AlertState, receiver: string, message: readonly Alert[]): AlertState {
 	const had = new Map(message.map((alert) => [keyOf(alert), alert]));
 	const alerts = state.alerts.map((alert) => {
@@ -108,7 +108,7 @@ export function sent(state: AlertState, receiver: string, message: readonly Aler
 	return { ...state, alerts: alerts.filter(({ resolvedAt, owed }) => resolvedAt === undefined || owed.length > 0) };
 }
 
-/** `url`: of the service, with its documentation; `iso`: a time as text. */
+/** Returns an alert as clients see it. `url`: address of the service, which has the runbooks. `iso`: formats a time. */
 export function alertView(
 	{ name, labels, value, since, resolvedAt }: Alert,
 	{ url, iso }: { url: string; iso: (at: number) => string },

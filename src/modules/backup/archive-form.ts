@@ -5,7 +5,7 @@
  */
 import { DATABASE_NAME } from "../../kernel/store/contract/store.ts";
 
-/** A reader refuses later formats. */
+/** Version of the archive's form. A reader refuses later ones. */
 export const BACKUP_FORMAT = 1;
 
 export const INFO_NAME = "backup.json";

@@ -11,7 +11,7 @@ interface Source {
 	sent: (bytes: number) => void;
 }
 
-/** `packed` is rejected if a file cannot be read. A reader that leaves ends both. */
+/** Makes an archive. `packed` is rejected if a file cannot be read. If the reader of the stream leaves, both end. */
 export function archiveOf(q: Source): { readable: ReadableStream<Uint8Array>; packed: Promise<void> } {
 	const { readable, controller } = createTarPacker();
 	const packed = pack({ ...q, controller });

@@ -22,7 +22,7 @@ export function backups(kernel: Pick<Kernel, "clock" | "disk" | "events" | "stor
 	let running: Promise<void> | undefined;
 	const stopping = new AbortController();
 
-	/** Free in addition to the reserve for results (D41). */
+	/** Returns the free bytes in addition to the reserve for results (D41). */
 	async function unreserved(): Promise<number> {
 		const { disk } = kernel;
 		return disk ? (await disk.freeBytes()) - disk.reserve.limit : Infinity;
@@ -38,7 +38,7 @@ export function backups(kernel: Pick<Kernel, "clock" | "disk" | "events" | "stor
 		});
 	}
 
-	/** Ends the copy when others have used the space meanwhile. */
+	/** Makes the copy, and ends it if other programs have used the space in the meantime. */
 	function copyOf(from: BackupStore, left: AbortSignal): Promise<StoreCopy> {
 		const full = new AbortController();
 		return from
@@ -75,8 +75,8 @@ export function backups(kernel: Pick<Kernel, "clock" | "disk" | "events" | "stor
 	return {
 		status: () => status,
 		/**
-		 * Removes the copy when `send` has settled. Throws `backup_elsewhere`, `backup_running`, `backup_space`,
-		 * `backup_failed`.
+		 * Makes a copy, calls `send`, and removes the copy when `send` has settled. Throws `backup_elsewhere`,
+		 * `backup_running`, `backup_space`, `backup_failed`.
 		 */
 		async run(left: AbortSignal, send: Send): Promise<void> {
 			const { backup } = kernel.store;

@@ -15,7 +15,7 @@ export function backupHandlers(backups: Backups): HandlersOf<typeof BACKUP_ROUTE
 			const status = backups.status();
 			return status.state === "none" ? { ...status, doneBytes: 0, totalBytes: 0 } : status;
 		},
-		/** Refused before the first byte, cut off when it fails later. */
+		/** Sends a backup. A failure before the first byte is an error; a later one cuts the answer off. */
 		async createBackup(call) {
 			await readNothing(call);
 			const left = new AbortController();

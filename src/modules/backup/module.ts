@@ -1,4 +1,4 @@
-/** Backups of a SQLite store in use, and of what becomes of them: what the module is to the kernel (D46). */
+/** Backups of a SQLite store in use: what the module is to the kernel (D46). */
 import type { ServiceModule } from "../module.ts";
 import { ERRORS } from "./errors.ts";
 import { EVENTS } from "./events.ts";

@@ -12,7 +12,7 @@ export const LABELS = {
 	endpoint: "sluice.endpoint",
 	/** GPU ids on a host, comma separated. */
 	gpus: "sluice.gpus",
-	/** Part of each of them in 10^9 bytes; absent: all. */
+	/** Part of each of these GPUs in 10^9 bytes; absent: the whole GPU. */
 	gpuMemory: "sluice.gpu-memory-gb",
 } as const;
 
@@ -23,7 +23,7 @@ export interface ContainerContext {
 	/** Address of the service for this container, in place of the worker's. */
 	url?: string | undefined;
 	gpus?: readonly string[] | undefined;
-	/** Memory of the largest of these, in 10^9 bytes. */
+	/** Memory of the largest of its GPUs, in 10^9 bytes. */
 	gpuSizeGb?: number | undefined;
 	/** Name of the host, if the configuration has several. */
 	place?: string | undefined;
@@ -123,13 +123,13 @@ function deviceRequests(assigned: readonly (number | string)[], set: DockerSetti
 	return [{ Count: wanted === "all" ? -1 : wanted, Capabilities }];
 }
 
-/** Pages in /dev/shm count for `memory`, so half of it stays for the rest. */
+/** Returns the size of /dev/shm. Its pages count for `memory`, so half of that remains for the rest. */
 function sharedBytes(memoryBytes: number | undefined): number {
 	const [least, usual] = SHM_BYTES;
 	return memoryBytes === undefined ? usual : Math.max(least, Math.floor(memoryBytes / 2));
 }
 
-/** 0 if it is unknown. */
+/** Returns the number of GPUs, 0 if it is unknown. */
 function countOf(gpus: DockerSettings["gpus"]): number {
 	return typeof gpus === "object" ? gpus.length : typeof gpus === "number" ? gpus : 0;
 }

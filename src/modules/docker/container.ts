@@ -25,7 +25,7 @@ interface ContainerEnd {
 }
 
 /**
- * Copies output until the container ends, also across times without a connection to the host. Undefined once `left`
+ * Copies output until the container ends, also over interruptions of the connection to the host. Undefined once `left`
  * aborts.
  */
 export async function endOf(q: {
@@ -111,8 +111,8 @@ function isLimitRefused(message: string): boolean {
 export class GpusTaken extends Error {}
 
 /**
- * Returns the container's id. A failure leaves no container behind. `stillFits` is asked between its creation and its
- * start. Throws {@link GpusTaken} if it does not.
+ * Creates and starts a container, and returns its id. A failure leaves no container behind. `stillFits` is called
+ * between creation and start. Throws {@link GpusTaken} if it returns false.
  */
 export async function startContainer(
 	clock: Clock,
@@ -147,7 +147,7 @@ export async function startContainer(
 	}
 }
 
-/** Resolves when the program has replaced the init process. Throws if it cannot be executed. */
+/** Waits until the program has replaced the init process. Throws if it cannot be executed. */
 async function begun(clock: Clock, daemon: Daemon, container: string): Promise<void> {
 	const until = clock.now() + UNREADABLE_MS;
 	for (;;) {
@@ -171,7 +171,7 @@ async function begun(clock: Clock, daemon: Daemon, container: string): Promise<v
 	}
 }
 
-/** SIGTERM, then SIGKILL after the grace. Throws if the container survives that by 10 s. */
+/** Sends SIGTERM, then SIGKILL after the grace. Throws if the container survives that by 10 s. */
 export async function endContainer(clock: Clock, daemon: Daemon, worker: Worker): Promise<void> {
 	const { container, over } = worker;
 	if (container === undefined) return;
@@ -192,7 +192,7 @@ export async function endContainer(clock: Clock, daemon: Daemon, worker: Worker)
 	if (!worker.hasEnded) throw new Error(`its container still runs ${KILL_TIMEOUT_MS / 1000} s after SIGKILL`);
 }
 
-/** No error if the container has ended. Waits 10 s for a daemon that does not answer. */
+/** Sends a signal. A container that has ended is no error. Waits 10 s for a daemon that does not answer. */
 async function signal(clock: Clock, daemon: Daemon, container: string, name: "SIGTERM" | "SIGKILL"): Promise<void> {
 	const until = clock.now() + KILL_TIMEOUT_MS;
 	for (;;) {
@@ -207,7 +207,7 @@ async function signal(clock: Clock, daemon: Daemon, container: string, name: "SI
 	}
 }
 
-/** Returns how many were removed. Throws only if the daemon does not answer. */
+/** Removes other containers of the service and returns their number. Throws only if the daemon does not answer. */
 export async function removeOthers(
 	{ daemon, removals }: DockerHost,
 	serviceId: string,
@@ -223,7 +223,7 @@ export async function removeOthers(
 /** Maximum wait for the service's port on a network's gateway, ms. */
 const CONNECT_MS = 1000;
 
-/** Throws an Error if a container could not reach the service at `url`. */
+/** Finds the network context of a container. Throws an Error if the container could not reach the service at `url`. */
 async function containerContext(
 	daemon: Daemon,
 	{ network }: Pick<DockerSettings, "network">,
@@ -245,7 +245,7 @@ async function containerContext(
 	);
 }
 
-/** Throws an Error if only this machine reaches the service. */
+/** Returns the address of the service for a host. Throws an Error if only this machine reaches it. */
 function serviceAddress({ name, settings }: DockerHost, url: string): string {
 	const address = settings.workerUrl ?? url;
 	if (name !== LOCAL && settings.docker?.startsWith("unix:") !== true && loopbackOf(address))

@@ -59,7 +59,7 @@ const UNANSWERED = ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENE
  */
 const CALL_MS = 180_000;
 
-/** What is kept of the output of a program in a container. */
+/** Characters that are kept of the output of a program in a container. */
 const OUTPUT_CHARACTERS = 300;
 
 class Refusal extends Error {
@@ -86,7 +86,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		always?: true;
 	}
 
-	/** Resolves at the headers. Throws {@link Refusal}. */
+	/** Calls the daemon; resolves when the headers have arrived. Throws {@link Refusal}. */
 	async function answerTo(method: string, path: string, q: Call = {}): Promise<IncomingMessage> {
 		const text = q.body === undefined ? undefined : JSON.stringify(q.body);
 		const signals = [q.signal, q.always ? undefined : session?.()].filter((each) => each !== undefined);
@@ -162,7 +162,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 				for (const { bytes } of pieces) output = (output + bytes.toString("utf8")).slice(-OUTPUT_CHARACTERS);
 			// An abort ends the stream like an exit.
 			signal.throwIfAborted();
-			// Of a line that was cut what must not be shown would not be recognized.
+			// In a cut line a secret would not be recognised.
 			if (output.length === OUTPUT_CHARACTERS) output = output.slice(output.indexOf("\n") + 1 || output.length);
 			return { code: (await get<{ ExitCode: number }>(`${exec}/json`)).ExitCode, output: output.trim() };
 		},
@@ -177,7 +177,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			const headers = q.login && { "x-registry-auth": paddedBase64Url(JSON.stringify(q.login)) };
 			return answerTo("POST", "/images/create", { query, headers, signal: q.signal });
 		},
-		/** Multiplexed frames with timestamps, from `since` (s) until the end, or as far as there are any. */
+		/** Reads the log: multiplexed frames with timestamps, from `since` (s) until its end, or up to its present end. */
 		logs(id: string, { since, signal, follow = true }: { since: number; signal: AbortSignal; follow?: boolean }) {
 			const what = { follow: String(follow), stdout: "true", stderr: "true", timestamps: "true" };
 			const query = { ...what, since: String(since) };
@@ -187,12 +187,12 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	};
 }
 
-/** Returns padded base64url: Docker takes one without padding for no login at all. */
+/** Returns padded base64url: Docker treats a login without padding as no login. */
 function paddedBase64Url(text: string): string {
 	return Buffer.from(text).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** Rejects with the signal's reason when it aborts first. */
+/** Awaits `work`; rejects with the signal's reason if it aborts first. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 	const { promise, reject } = Promise.withResolvers<never>();
 	const abort = (): void => reject(signal.reason as Error);

@@ -24,7 +24,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	doctor: async (endpoints, env, fromFile) => (await import("./doctor.ts")).findings(endpoints, env, hostsIn(fromFile)),
 };
 
-/** What {@link readHosts} has returned. */
+/** Returns the hosts that {@link readHosts} read. */
 function hostsIn(fromFile: unknown): HostConfig | undefined {
 	return fromFile as HostConfig | undefined;
 }

@@ -41,7 +41,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	readonly #early;
 	readonly #usageOf = containerUsage();
 	readonly #here;
-	/** Known once workers of earlier runs were adopted. Only then are other containers strays. */
+	/** Mark of the service, set once workers of earlier runs were adopted. Only then are other containers strays. */
 	#service: string | undefined;
 	#removed = 0;
 
@@ -195,7 +195,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		return this.#usageOf([...this.workers.values()].filter(({ id }) => ids.some((each) => each.id === id)));
 	}
 
-	/** Only of containers of this machine's daemon: pids of others are those of their machines. */
+	/** Measures only containers of this machine's daemon: process ids of other hosts are not valid here. */
 	async gpuMemory(ids: readonly string[]): Promise<Map<string, Map<string, number>>> {
 		const workers = ids.flatMap((id) => this.workers.get(id) ?? []).filter(({ place }) => place?.host.isThisMachine);
 		const workerOf = new Map<number, string>();
@@ -230,7 +230,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		});
 	}
 
-	/** A waiting worker may take its place. */
+	/** Reports the end of a worker; a waiting worker may then start. */
 	protected override async report(worker: Worker, how: Partial<Exit>): Promise<void> {
 		this.#starts.notePlace(worker);
 		await super.report(worker, how);

@@ -1,4 +1,4 @@
-/** Starts workers on the best host, once it has a place and the image (D44, D45). */
+/** Starts workers on the best host, once the host has room and the image (D44, D45). */
 import type { Clock } from "../../kernel/system/clock.ts";
 import { compareWaiting } from "../../kernel/core/workers/eviction.ts";
 import type { LocalMs } from "../../kernel/lib/time.ts";
@@ -31,7 +31,7 @@ interface Deps {
 
 export class Starts {
 	readonly #d: Deps;
-	/** When an endpoint last had a worker on a host. */
+	/** Time at which an endpoint last had a worker on a host. */
 	readonly #hadPlaceAt = new Map<string, LocalMs>();
 
 	constructor(d: Deps) {
@@ -71,7 +71,7 @@ export class Starts {
 		this.startWaiting();
 	}
 
-	/** Notes that the worker's endpoint has a place, if it has one. */
+	/** Records that the worker's endpoint has a worker on a host. */
 	notePlace({ endpoint, place }: Worker): void {
 		if (place) this.#hadPlaceAt.set(endpoint, this.#d.clock.now());
 	}
@@ -136,7 +136,7 @@ export class Starts {
 		}
 	}
 
-	/** Undefined without a place if another service has just taken its GPUs. */
+	/** Starts a worker on a host. Undefined if another service has just taken its GPUs. */
 	async #run(worker: Worker, spec: Spec, host: DockerHost): Promise<string | undefined> {
 		const { clock, hosts, workers } = this.#d;
 		const stillFits = (): Promise<boolean> => hosts.stillFits(worker, workers.values());
@@ -153,7 +153,7 @@ export class Starts {
 	}
 }
 
-/** If the daemon does not answer, the start reports it. */
+/** Whether the image must be pulled. If the daemon does not answer, the start reports it. */
 async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
 	return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
 }

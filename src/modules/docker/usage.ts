@@ -8,7 +8,7 @@ const NO_LIMIT = 2 ** 50;
 const NS_PER_MS = 1e6;
 const GB = 1e9;
 
-/** Workers whose daemon does not answer are left out. */
+/** Measures the usage of workers; those whose daemon does not answer are left out. */
 export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<string, WorkerUsage>> {
 	const cores = coreMeter();
 	return async (workers) => {

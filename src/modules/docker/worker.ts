@@ -11,24 +11,27 @@ export type Spec = WorkerSpec<DockerSettings>;
 export interface Place {
 	host: DockerHost;
 	gpus: readonly string[];
-	/** Its part of each of these in 10^9 bytes; absent: all of it. */
+	/** Part of each of its GPUs in 10^9 bytes; absent: the whole GPU. */
 	memoryGb?: number | undefined;
 }
 
-/** Characters of a worker's id behind that of its endpoint. */
+/** Characters of a worker's id after that of its endpoint. */
 const ID_TAIL = 13;
 
 export class Worker extends WatchedWorker {
 	/** Undefined if adopted. */
 	readonly spec: Spec | undefined;
-	/** Begin of its wait for a place; undefined: it has one. */
+	/** Begin of the wait for a host with room; undefined: the worker has one. */
 	waitsSince: LocalMs | undefined;
 	place: Place | undefined;
 	container: string | undefined;
-	/** The service whose mark its container must show before anything is done to it. Undefined: it was seen. */
+	/**
+	 * Id of the service whose mark the container must show before the launcher acts on it; undefined once the mark was
+	 * seen.
+	 */
 	unprovenOf: string | undefined;
 	starting: Promise<void> | undefined;
-	/** Aborted by a stop, which ends its pull. */
+	/** Aborted by a stop, which also ends the worker's wait for a pull. */
 	readonly unwanted = new AbortController();
 
 	constructor(id: string, { spec, place, container }: { spec?: Spec; place?: Place; container?: string }) {
@@ -55,7 +58,7 @@ export class Worker extends WatchedWorker {
 	}
 }
 
-/** Undefined if the host is reachable. */
+/** Returns why the worker counts as lost; undefined if its host is reachable. */
 export function lostReason(
 	host: DockerHost,
 	lostAfterMs: number,

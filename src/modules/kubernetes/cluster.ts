@@ -57,7 +57,7 @@ export function openCluster(
 		async createSecret(secret: Json): Promise<void> {
 			await client.call("POST", `${root}/secrets`, { body: secret });
 		},
-		/** No error if the Pod is missing or another has its name. A grace of 0 does not wait for the node. */
+		/** Removes a Pod. A missing Pod, or another of its name, is no error. A grace of 0 does not wait for the node. */
 		async remove({ name, uid }: PodName, gracePeriodSeconds: number): Promise<void> {
 			const body = {
 				apiVersion: "v1",
@@ -69,7 +69,7 @@ export function openCluster(
 				if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
 			});
 		},
-		/** Reads without the watch, which may lag behind changes of another server. */
+		/** Reads a Pod without the watch, which may lag behind changes of another server. */
 		async find({ name, uid }: PodName, timeoutMs: number): Promise<Pod | undefined> {
 			const path = `${root}/pods/${name}`;
 			const pod = await client.call<Pod>("GET", path, { timeoutMs }).catch((error: unknown) => {
@@ -86,7 +86,7 @@ export function openCluster(
 				body: { metadata: { uid, annotations } },
 			});
 		},
-		/** The last message of each Pod, by uid. */
+		/** Returns the last event message of each Pod, by uid. */
 		async events(): Promise<Map<string, PodEvent>> {
 			const { items } = await client.call<EventList>("GET", `${root}/events`, {
 				query: { fieldSelector: "involvedObject.kind=Pod", limit: "500" },

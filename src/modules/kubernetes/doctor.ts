@@ -7,7 +7,7 @@ import { connectionOf } from "./api/credentials.ts";
 import type { KubernetesSettings } from "./settings.ts";
 import type { Env } from "../../kernel/lib/env.ts";
 
-/** Equal to the Role of `docs/guides/kubernetes.md`. */
+/** The rights that the service needs: those of the Role in `docs/guides/kubernetes.md`. */
 export const RIGHTS: readonly { resource: string; verbs: readonly string[] }[] = [
 	{ resource: "pods", verbs: ["create", "delete", "get", "list", "patch", "watch"] },
 	{ resource: "pods/log", verbs: ["get"] },

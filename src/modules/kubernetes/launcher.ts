@@ -121,7 +121,9 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		return [...this.workers.values()].filter(({ runs }) => runs).map(({ id }) => id);
 	}
 
-	/** Not for a Pod that waits for something else, such as memory or a volume. */
+	/**
+	 * Returns the workers that could make room. None for a Pod that waits for something else, such as memory or a volume.
+	 */
 	roomFor(q: RoomQuery): string[] {
 		const { code, message, settings } = q.waiting;
 		const { gpuResource: lacks = GPU_RESOURCE } = settings as KubernetesSettings;

@@ -26,7 +26,7 @@ export class Strays {
 		this.#d = d;
 	}
 
-	/** Failures are repeated, and logged once. */
+	/** Removes a Pod if it is a stray. Failures are repeated, and logged once. */
 	async check(cluster: Cluster, pod: Pod, isRetry = false): Promise<void> {
 		const { uid, name } = pod.metadata;
 		if (!this.#isStray(pod) || this.#removing.has(uid)) return;
@@ -49,14 +49,14 @@ export class Strays {
 		}
 	}
 
-	/** Returns how many ran. Their removal goes on. */
+	/** Removes all strays in the background, and returns how many of them ran. */
 	sweep(cluster: Cluster): number {
 		const strays = [...cluster.watch.pods.values()].filter((pod) => this.#isStray(pod));
 		for (const pod of strays) void this.check(cluster, pod);
 		return strays.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
 	}
 
-	/** A Pod that is being deleted is a stray only once nothing of it runs. */
+	/** Whether a Pod is a stray. One that is being deleted counts only once none of its containers runs. */
 	#isStray(pod: Pod): boolean {
 		const isDeleted = pod.metadata.deletionTimestamp !== undefined;
 		return this.#d.isUnknown(pod) && (!isDeleted || (hasEnded(pod) && allEnded(pod)));

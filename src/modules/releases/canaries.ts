@@ -1,6 +1,6 @@
 /**
  * Canaries of releases (D50): while one runs, one worker of the new version takes a share of the jobs, which are
- * compared with those of the stable version. What decides is in the store: the release, and the jobs in the metrics.
+ * compared with those of the stable version. The state is in the store: the release, and the jobs in the metrics.
  */
 import { behindAfter, type Canary, canaryOf, type CanaryVerdict, judgeCanary, mayTake } from "./canary.ts";
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
@@ -19,13 +19,13 @@ import { busOf } from "../../kernel/events.ts";
 import type { EVENTS } from "./events.ts";
 import { releasesOf } from "../../kernel/engine/releases/worker-release.ts";
 
-/** Time between two readings of the metrics. */
+/** Time between two readings of the metrics, ms. */
 const COMPARE_MS = 10_000;
 
 /** The canary of an endpoint, kept until another version is current. */
 interface State extends Canary<ReleaseHead> {
 	isOver: boolean;
-	/** It goes on after `maxMs`, which was logged. */
+	/** Set once the log has said that the canary goes on after `maxMs`. */
 	isLate?: true;
 	/** Settings of the stable version; undefined until they are read. */
 	launched?: LaunchedSettings;
@@ -52,7 +52,7 @@ export function createCanaries(d: Kernel) {
 
 	function shareOf(state: () => State): Share {
 		let behind = 0;
-		// Of a worker that another server launched, this one knows only what it does here.
+		// This server knows of a worker that another server launched only what it does here.
 		const takesJobs = (worker: Worker): boolean =>
 			(worker.managed || worker.takes > 0 || worker.held.size > 0) &&
 			worker.ready &&
@@ -63,7 +63,7 @@ export function createCanaries(d: Kernel) {
 			mostFor(worker) {
 				const { version, stable, percent } = state();
 				if (!isOf(version)(worker)) return Infinity;
-				// No job waits for the share while no worker of the stable version can take it.
+				// The share does not apply while no worker of the stable version can take the job.
 				if (![...registry.of(worker.endpoint)].filter(isOf(stable)).some(takesJobs)) return Infinity;
 				return mayTake(behind, percent) ? 1 : 0;
 			},
@@ -93,7 +93,7 @@ export function createCanaries(d: Kernel) {
 		if (states.delete(endpoint)) setShare(endpoint, undefined);
 	}
 
-	/** Undefined: none runs. */
+	/** Returns the running canary of an endpoint. */
 	function of({ id }: Endpoint): State | undefined {
 		const state = states.get(id);
 		return state?.isOver ? undefined : state;
@@ -132,26 +132,29 @@ export function createCanaries(d: Kernel) {
 				if (found) begin(endpoint, found);
 			}
 		},
-		/** Launch hash of the stable version. */
+		/** Returns the launch hash of the stable version. */
 		beside: (endpoint: Endpoint): string | undefined => of(endpoint)?.stable.launchHash,
-		/** Settings of the next worker: the new version's for the second one. Undefined until the stable ones are read. */
+		/**
+		 * Returns the settings for the next worker: those of the new version for the second worker. Undefined until the
+		 * stable ones are read.
+		 */
 		settingsFor(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
 			const state = of(endpoint);
 			if (!state || (staying.length > 0 && !staying.some(isOf(state.version)))) return endpoint;
 			return state.launched && withLaunched(endpoint, state.launched);
 		},
-		/** Which of the surplus workers may be stopped: one of each version stays while two are `wanted`. */
+		/** Returns the surplus workers that may be stopped: one of each version stays while two are `wanted`. */
 		stoppable(endpoint: Endpoint, staying: readonly Worker[], q: { surplus: Worker[]; wanted: number }): Worker[] {
 			const state = of(endpoint);
 			if (!state || q.wanted < 2) return q.surplus;
 			const kept = [state.version, state.stable].map((each) => staying.filter(isOf(each)));
 			return q.surplus.filter((worker) => !kept.some((all) => all.at(-1) === worker));
 		},
-		/** What its jobs say; undefined without a canary, and before the first answer. */
+		/** Returns the verdict of the comparison; undefined without a canary, and before the first reading. */
 		verdict(endpoint: Endpoint): CanaryVerdict | undefined {
 			const state = states.get(endpoint.id);
 			if (!state || state.isOver || state.verdict?.result === "undo") return state?.verdict;
-			// A job may wait for the last worker of the stable version, which has left meanwhile.
+			// A job may be waiting for the last worker of the stable version, which has ended since.
 			setShare(endpoint.id, state.share);
 			if (now() - state.comparedAt >= COMPARE_MS) {
 				state.comparedAt = now();
@@ -167,7 +170,7 @@ function isOf({ launchHash: hash }: ReleaseHead): (worker: Worker) => boolean {
 	return ({ launchedAs }) => launchedAs === hash;
 }
 
-/** Undefined: no worker can be launched with them. */
+/** Reads the stable settings; undefined if no worker can be launched with them. */
 async function stableSettings(
 	endpoints: Endpoints,
 	{ id, launcher }: Endpoint,

@@ -1,4 +1,4 @@
-/** Canary of a release: its share of the jobs, and how they compare with those of the stable version (D50). */
+/** The rules of a canary: its share of the jobs, and the comparison with those of the stable version (D50). */
 import { percentiles, sizeOfHistogram } from "../../kernel/lib/histogram.ts";
 import type { CanarySettings, ReleaseSettings } from "../../kernel/core/endpoints/endpoint.ts";
 import type { ReleaseJobs } from "../../kernel/core/metrics/metric-buckets.ts";
@@ -6,11 +6,11 @@ import { type Release, rollbackTarget } from "../../kernel/core/releases/history
 
 export interface Canary<R> extends CanarySettings {
 	version: R;
-	/** The healthy one that it is compared with. */
+	/** The healthy version that the canary is compared with. */
 	stable: R;
 }
 
-/** A canary needs a worker of each version, and a healthy version to be compared with. */
+/** Returns the canary of a version, which needs a worker of each version and a healthy one to be compared with. */
 export function canaryOf<R extends Release & { source: string }>(
 	releases: readonly R[],
 	{ release: { canary }, workersMax }: { release: Pick<ReleaseSettings, "canary">; workersMax: number },
@@ -21,10 +21,15 @@ export function canaryOf<R extends Release & { source: string }>(
 	return stable && { ...canary, version, stable };
 }
 
-/** Jobs of its share that a canary could not take and gets later; all of them would be a burst after a slow start. */
+/**
+ * Maximum jobs of its share that a canary could not take and gets later; without a limit a slow start would cause a
+ * burst.
+ */
 const MADE_UP = 3;
 
-/** Hundredths of a job by which the canary is behind its share after a job has started; below 0: ahead of it. */
+/**
+ * Returns by how many hundredths of a job the canary is behind its share after a job has started; below 0: ahead of it.
+ */
 export function behindAfter(behind: number, { percent, isCanary }: { percent: number; isCanary: boolean }): number {
 	const next = behind + percent - (isCanary ? 100 : 0);
 	return Math.max(-100, Math.min(MADE_UP * 100, next));
@@ -35,13 +40,13 @@ export function mayTake(behind: number, percent: number): boolean {
 	return behind + percent > 0;
 }
 
-/** Fewer jobs, failures or runs say nothing. */
+/** Minimum jobs, failures and runs for a comparison. */
 const LEAST = { jobs: 10, failed: 4, runs: 20 } as const;
 
 export interface CanaryVerdict {
-	/** `over`: nothing speaks against the version. */
+	/** `over`: the comparison has ended without a reason to undo the version. */
 	result: "runs" | "over" | "undo";
-	/** What was compared: part of a sentence. */
+	/** The compared figures, as part of a sentence. */
 	text: string;
 }
 
@@ -73,10 +78,10 @@ export function judgeCanary(
 
 const endedOf = ({ completed, failed }: ReleaseJobs): number => completed + failed;
 const failedPart = (jobs: ReleaseJobs): number => jobs.failed / Math.max(1, endedOf(jobs));
-/** Ms; undefined without a run. */
+/** Returns the 95th percentile of runs, ms; undefined without a run. */
 const p95Of = ({ execution }: ReleaseJobs): number | undefined => percentiles(execution, [0.95])?.[0];
 
-/** Such as "3 of 60 jobs failed (5 %), p95 120 ms". */
+/** Returns a text such as "3 of 60 jobs failed (5 %), p95 120 ms". */
 function jobsText(jobs: ReleaseJobs): string {
 	const [ended, p95] = [endedOf(jobs), p95Of(jobs)];
 	const percent = ended === 0 ? "" : ` (${Math.round(failedPart(jobs) * 1000) / 10} %)`;

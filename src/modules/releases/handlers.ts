@@ -15,7 +15,7 @@ import { ERRORS } from "./errors.ts";
 import { rollBackTo } from "./roll-back.ts";
 import type { LIST_RELEASES, RELEASE_ROUTES } from "./routes.ts";
 
-/** Versions that workers run are kept beside the last 100: more than these are never there. */
+/** Limit that no list reaches: the last 100 versions are kept, and those that workers run. */
 const ALL = 100_000;
 
 export function releaseHandlers(d: Kernel): HandlersOf<typeof RELEASE_ROUTES> {

@@ -7,7 +7,7 @@ import { rollbacks } from "./rollbacks.ts";
 export async function openReleases(kernel: Kernel): Promise<OpenModule> {
 	const canaries = createCanaries(kernel);
 	const { refresh, beside, settingsFor, stoppable } = canaries;
-	// Shares hold before the first request: taking over workers, which comes after it, may last seconds.
+	// Shares apply before the first request: taking over workers, which happens later, may take seconds.
 	refresh();
 	const releases = { refresh, beside, settingsFor, stoppable, ...rollbacks({ ...kernel, canaries }) };
 	return { handlers: releaseHandlers(kernel), hooks: { releases } };

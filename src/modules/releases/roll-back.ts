@@ -1,4 +1,4 @@
-/** An operator goes back to an earlier version (D50). */
+/** Rollback to an earlier version by an operator (D50). */
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import { type LaunchedSettings, withLaunched } from "../../kernel/core/releases/launched-settings.ts";

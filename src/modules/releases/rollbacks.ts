@@ -1,4 +1,4 @@
-/** Takes a release as healthy, or undoes one whose workers crash or whose jobs fail (D50). */
+/** Marks a release as healthy, or undoes one whose workers crash or whose jobs fail (D50). */
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import { hasFailed, rollbackTarget } from "../../kernel/core/releases/history.ts";
@@ -37,7 +37,10 @@ export function rollbacks(d: Deps) {
 		return `its workers crashed ${failures} times before one was healthy${because}`;
 	}
 
-	/** Returns false if another server or a person was faster. Throws what refuses the earlier settings. */
+	/**
+	 * Rolls back. Returns false if another server or an operator was faster. Throws the error that refuses the earlier
+	 * settings.
+	 */
 	async function rollBack({ failed, target, why, startNow }: Undone): Promise<boolean> {
 		const id = failed.endpoint;
 		const reason = withFullStop(`Version ${failed.version} was rolled back to version ${target.version}: ${why}`);
@@ -45,7 +48,7 @@ export function rollbacks(d: Deps) {
 		const settingsOfTarget = async (before: Endpoint): Promise<object> => {
 			isDone = false;
 			const settings = withoutId(before);
-			// Meanwhile another server may scale it, or someone may have changed it.
+			// In the meantime another server may scale the endpoint, or its settings may have changed.
 			if (!cluster.scales(id) || releasesOf(endpoints, id).at(-1)!.version !== failed.version) return settings;
 			const opened = await endpoints.versions.settingsOf(endpoints.entry(id), target.version);
 			if (!opened || opened.unreadable.length > 0)
@@ -73,13 +76,16 @@ export function rollbacks(d: Deps) {
 	});
 
 	return {
-		/** Whether no worker of its release was healthy so far. */
+		/** Whether no worker of this worker's release has been healthy so far. */
 		isUnproven({ endpoint, launchedAs }: Pick<Worker, "endpoint" | "launchedAs">): boolean {
 			if (!endpoints.has(endpoint)) return false;
 			const { launchHash: hash, state } = releasesOf(endpoints, endpoint).at(-1)!;
 			return hash === launchedAs && state === "unproven";
 		},
-		/** A worker of the current release may prove it once its canary is over; crashes or failed jobs undo it. */
+		/**
+		 * Evaluates an endpoint's release: a healthy worker proves it once its canary has ended; crashes or failed jobs
+		 * undo it.
+		 */
 		judge(endpoint: Endpoint, { isHealthy, startNow }: Judged): void {
 			const { id } = endpoint;
 			const current = releasesOf(endpoints, id).at(-1)!;
@@ -103,7 +109,7 @@ export function rollbacks(d: Deps) {
 			const done = rollBack({ failed: current, target, why, startNow }).then(
 				(isDone) => void (isDone || undone.delete(key)),
 				(error: unknown) => {
-					// What is refused now, such as a folder that is not there any more, is refused again.
+					// Settings that are refused now, such as a folder that no longer exists, would be refused again.
 					if (!(error instanceof ApiError) || error.code === "endpoint_changed") undone.delete(key);
 					throw error;
 				},

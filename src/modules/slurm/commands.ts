@@ -2,16 +2,18 @@ import type { Env } from "../../kernel/lib/env.ts";
 import { runProgram } from "../../kernel/system/run-program.ts";
 import { type CommandFault, commandFault } from "./slurm-texts.ts";
 
-/** Longer than Slurm's own timeouts (MessageTimeout, 10 s), ms. */
+/** Timeout of a command, ms, longer than Slurm's own timeouts (MessageTimeout, 10 s). */
 const COMMAND_MS = 30_000;
 
-/** Enough for rows of 100,000 jobs. */
+/** Maximum output of a command, bytes: enough for rows of 100,000 jobs. */
 const OUTPUT_BYTES = 32 * 1024 * 1024;
 
-/** What workers inherit through `sbatch`, without secrets. */
+/** Variables that workers inherit through `sbatch`; none is secret. */
 const INHERITED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_.*|TZ)$/;
 
-/** Configuration of the commands. SLURM_JOB_ID and the like stay out, in case the service runs in a job. */
+/**
+ * Variables that configure the commands. SLURM_JOB_ID and similar ones are left out, in case the service runs in a job.
+ */
 const CONFIGURATION = /^(SLURM_CONF|SLURM_CONF_SERVER|SLURM_JWT|SBATCH_.*|MUNGE_.*)$/;
 
 const FORMAT = { SLURM_TIME_FORMAT: "standard", LC_ALL: "C" };

@@ -71,7 +71,7 @@ function refused(path: string, stats: Stats, fix: string): Error {
 	);
 }
 
-/** Undefined if there is no file. */
+/** Awaits a file operation; undefined if the file does not exist. */
 async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
 	return await answer.catch((error: NodeJS.ErrnoException) => {
 		if (error.code !== "ENOENT") throw error;
@@ -79,7 +79,7 @@ async function unlessAbsent<T>(answer: Promise<T>): Promise<T | undefined> {
 	});
 }
 
-/** Writes the files of a job, for this user only. Throws an Error. */
+/** Writes the files of a job, readable by this user only. Throws an Error. */
 export async function prepareWorker(spec: SlurmSpec, logDir: string): Promise<void> {
 	const { workerId, settings } = spec;
 	const { sharedDir } = settings;
@@ -119,7 +119,7 @@ export async function linkLog(q: { folder: string; workerId: string; logDir: str
 	await fileCalls.run(link, () => symlink(logPath(q.folder, q.workerId), link));
 }
 
-/** Never rejects: what is left of a folder that hangs is removed with old logs. */
+/** Removes the files of a worker. Never rejects: files in a folder that hangs are removed later with old logs. */
 export async function discardWorker(spec: SlurmSpec, logDir: string): Promise<void> {
 	const { workerId } = spec;
 	const folder = folderOf(spec);
@@ -136,12 +136,12 @@ export async function hasStarted({ folder, id }: WorkerFile): Promise<boolean> {
 	return (await sizeOf(variablesPath(folder, id))) === 0;
 }
 
-/** Whether it has, or its folder does not answer. */
+/** Whether the worker has started, or its folder does not answer. */
 export async function mayHaveStarted(file: WorkerFile): Promise<boolean> {
 	return await hasStarted(file).catch(() => true);
 }
 
-/** Ends the worker if it runs. Returns whether it had not read the file. */
+/** Removes the file, which ends the worker if it runs. Returns whether the worker had not read it. */
 export async function removeFile({ folder, id }: WorkerFile): Promise<boolean> {
 	const path = variablesPath(folder, id);
 	const isUnread = ((await sizeOf(path)) ?? 0) > 0;
@@ -169,7 +169,7 @@ export async function pruneFolder(
 	const group = sharedGroup(folder);
 	await pruneLogs(folder, { running, now, group });
 	const names = await fileCalls.run(folder, () => readdir(folder), group).catch(() => []);
-	// Only now, so that a worker that has started meanwhile keeps its file.
+	// Evaluated only now, so that a worker that has started in the meantime keeps its file.
 	const needed = new Set(running().map((id) => variablesPath(folder, id)));
 	for (const path of names.filter((name) => /^worker-.*\.env$/.test(name)).map((name) => join(folder, name)))
 		if (!needed.has(path)) await fileCalls.run(path, () => rm(path, { force: true }), group);

@@ -1,4 +1,4 @@
-/** What Slurm's words mean for a worker, a row each. What no row names is passed on as Slurm said it. */
+/** Explains Slurm's messages for a worker, one row each. A message without a row is passed on unchanged. */
 import type { ExitReason } from "../../kernel/core/workers/worker-reason.ts";
 
 type Pending = readonly [RegExp, "queued" | "unschedulable", sentence?: string];
@@ -17,7 +17,10 @@ export const PENDING: readonly Pending[] = [
 	[/^(Bad|Invalid|Partition|DependencyNever)|NotAllowed|PerJob|launch|held/i, "unschedulable"],
 ];
 
-/** Whether others have the place of a pending job: the first of a queue has the reason Resources, the rest Priority. */
+/**
+ * Whether a pending job waits for resources that others use: the first of a queue has the reason Resources, the rest
+ * Priority.
+ */
 export function waitsForOthers(message: string): boolean {
 	return /pending: (Resources|Priority)/.test(message);
 }
@@ -47,7 +50,7 @@ export function endReason(job: string, state: string, said = ""): ExitReason {
 }
 
 /**
- * What a failed command says of its request: it was not sent, its answer was lost, its job has ended, or Slurm does not
+ * The meaning of a failed command: the request was not sent, its answer was lost, its job has ended, or Slurm does not
  * know its job. Undefined: Slurm refused it.
  */
 export type CommandFault = "not_sent" | "answer_lost" | "job_ended" | "job_unknown";

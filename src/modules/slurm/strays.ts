@@ -48,7 +48,7 @@ export class Strays {
 		return this.#swept;
 	}
 
-	/** One that fails does not keep others from their end, nor workers from their start. It is logged once. */
+	/** Cancels strays. A failure delays neither other strays nor the start of workers, and is logged once. */
 	async cancel(rows: ReadonlyMap<string, JobRow>): Promise<number> {
 		const failed = new Set<string>();
 		let count = 0;

@@ -11,7 +11,7 @@ const DRAIN_BEFORE_S = 300;
 
 export class Worker extends WatchedWorker {
 	readonly job: string;
-	/** Needed because job ids are reused. */
+	/** Name of the job, compared because Slurm reuses job ids. */
 	readonly name: string;
 	readonly folder: string;
 	readonly drainBeforeS: number;
@@ -22,7 +22,7 @@ export class Worker extends WatchedWorker {
 	/** Whether the queue has shown the job with this name. */
 	isSeen = false;
 	#missing = 0;
-	/** When its file was removed because Slurm has no record of its job. */
+	/** When the worker's file was removed because Slurm has no record of its job. */
 	#lostAt: LocalMs | undefined;
 
 	constructor(id: string, { job, name, folder, drainBefore, program, step }: Handle) {
@@ -52,7 +52,7 @@ export class Worker extends WatchedWorker {
 		return now - this.#lostAt >= WATCHDOG_MS;
 	}
 
-	/** The controller restarted with an old state. Slurm corrects it within seconds. */
+	/** Whether the controller restarted with an old state, which Slurm corrects within seconds. */
 	async isOutdated(row: JobRow): Promise<boolean> {
 		return isWaiting(row.state) && (await hasStarted(this));
 	}

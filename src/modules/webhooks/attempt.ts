@@ -19,8 +19,8 @@ export interface WebhooksContext extends EngineContext {
 }
 
 /**
- * Returns undefined if the receiver was not called. After an internal error the end of its hold makes the delivery due
- * again. `signal` ends the attempt without a record.
+ * Makes one attempt. Undefined if the receiver was not called. After an internal error the end of its hold makes the
+ * delivery due again. `signal` ends the attempt without a record.
  */
 export async function attempt(
 	d: WebhooksContext,

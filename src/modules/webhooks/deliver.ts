@@ -10,15 +10,15 @@ import { DELIVERY_KEPT_MS } from "./schedule.ts";
 const CLAIM_LIMIT = 500;
 const CLAIM_EACH = 200;
 
-/** How long the store holds a claimed delivery: its wait here and its attempt. */
+/** How long the store holds a claimed delivery, ms: its wait in this server and its attempt. */
 const HOLD_MS = SEND_MS + 8000;
 
 /** Pause after a claim that found nothing to send although something is due. */
 const EMPTY_CLAIM_MS = 100;
 
 /**
- * Maximum pause between two claims: what a lost hint may cost. Shorter than the pause between two attempts, so that no
- * attempt is late.
+ * Maximum pause between two claims, ms: the longest delay by a lost signal. Shorter than the pause between two
+ * attempts, so that no attempt is late.
  */
 const CLAIM_MS = 4000;
 
@@ -54,7 +54,7 @@ export function webhookDeliverer(d: WebhooksContext): Loop {
 				now,
 			});
 			for (const delivery of due) {
-				// The store is asked for no input that is not sent.
+				// The input is read from the store only if it is sent.
 				const inputBytes = d.endpoints.webhookSettings(delivery.endpoint).input ? delivery.inputBytes : 0;
 				queue.add({ ...delivery, inputBytes, bytes: delivery.bytes + inputBytes }, now + HOLD_MS);
 			}

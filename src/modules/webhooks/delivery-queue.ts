@@ -1,7 +1,7 @@
 /**
- * Claimed deliveries, and which is sent next (D21, decision 0029). Endpoints take turns, and within each its receivers
- * (host and port). Half of the senders and bytes is for healthy receivers, whose last attempt was answered, so that
- * receivers that hang delay only each other.
+ * Claimed deliveries, and which is sent next (D21, decision 0029): round robin over the endpoints, within each over its
+ * receivers (host and port). Half of the senders and bytes is for healthy receivers, whose last attempt was answered,
+ * so that receivers that hang delay only each other.
  */
 import type { BudgetMeters } from "../../kernel/core/budgets.ts";
 import { POST_TIMEOUT_MS } from "../../kernel/post/contract.ts";
@@ -18,17 +18,17 @@ const PER_RECEIVER = 4;
 const BYTES = 128 * 1024 * 1024;
 const BYTES_PER_ENDPOINT = 32 * 1024 * 1024;
 
-/** Further ones are dropped, and claimed again later. */
+/** Maximum deliveries that wait for one receiver; further ones are dropped, and claimed again later. */
 const MAX_WAITING_PER_RECEIVER = 2000;
 
 /** Characters of URLs and small bodies that wait for one endpoint, and for all. */
 const MAX_WAITING_PER_ENDPOINT = 4_000_000;
 const MAX_WAITING = 32_000_000;
 
-/** What a delivery counts for the history of its attempts. */
+/** Characters that a delivery counts in addition, for the history of its attempts. */
 const ROW_CHARACTERS = 1000;
 
-/** A receiver that was forgotten is not healthy until it answers. */
+/** Maximum receivers that are remembered; a forgotten one is not healthy until it answers. */
 const MAX_REMEMBERED = 10_000;
 
 /** Time from the start of a send to the record of its end: a delivery held for less is not begun. */
@@ -39,7 +39,7 @@ export type LastAttempt = "answered" | "unanswered" | "paused";
 
 export class DeliveryQueue {
 	readonly #senders: BudgetMeters["webhookSenders"];
-	/** Those whose turn is next first. */
+	/** Queues by endpoint, in the order in which they are served. */
 	readonly #endpoints = new Map<string, EndpointQueue>();
 	/** Sends to each receiver, of all endpoints. */
 	readonly #calls = new Map<string, number>();
@@ -65,7 +65,7 @@ export class DeliveryQueue {
 		return [...this.#endpoints.values()].filter((each) => each.weight >= most).map(({ id }) => id);
 	}
 
-	/** Ignores a delivery that is already here, and one whose receiver has too many waiting. */
+	/** Adds a delivery, unless it is already queued or its receiver has too many waiting. */
 	add(delivery: DueDelivery, heldUntil: number): void {
 		if (this.#ids.has(delivery.id)) return;
 		const name = receiverOf(delivery.url);
@@ -92,7 +92,7 @@ export class DeliveryQueue {
 		return undefined;
 	}
 
-	/** If `last` is absent, it was no attempt. */
+	/** Ends a send. Without `last` it was not an attempt. */
 	done(delivery: DueDelivery, last?: LastAttempt): void {
 		const endpoint = this.#endpoints.get(delivery.endpoint)!;
 		const { lane, healthy } = this.#inFlight.get(delivery.id)!;
@@ -150,7 +150,7 @@ export class DeliveryQueue {
 		if (endpoint.lanes.length === 0) this.#endpoints.delete(endpoint.id);
 	}
 
-	/** A delivery that does not fit blocks the rest of its group. */
+	/** Returns the next delivery of an endpoint. One that does not fit blocks the rest of its group. */
 	#nextLane(endpoint: EndpointQueue, healthy: boolean, now: number): Lane | undefined {
 		const bounds = [endpoint.sends, this.#sends].map((sends) => (healthy ? sends.all : sends.others));
 		if (!endpoint.sends.all.hasSender() || !bounds.every((each) => each.hasSender())) return undefined;
@@ -188,7 +188,7 @@ export class DeliveryQueue {
 	}
 }
 
-/** Gives the others their turn. */
+/** Moves an entry to the end, so that the others are served first. */
 function moveToEnd<K, V>(map: Map<K, V>, key: K, value: V): void {
 	map.delete(key);
 	map.set(key, value);

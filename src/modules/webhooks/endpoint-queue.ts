@@ -16,7 +16,7 @@ class InFlight {
 		return this.count < this.#maxCount;
 	}
 
-	/** Any size fits where nothing else is in flight. */
+	/** Whether a body of this size may be sent now; any size may if nothing else is in flight. */
 	hasRoom(bytes: number): boolean {
 		return this.bytes === 0 || this.bytes + bytes <= this.#maxBytes;
 	}
@@ -51,7 +51,7 @@ export class EndpointQueue {
 	readonly healthy = new Map<string, Lane>();
 	readonly others = new Map<string, Lane>();
 	readonly sends: Sends;
-	/** Characters that wait. */
+	/** Characters of waiting deliveries. */
 	weight = 0;
 
 	constructor(id: string, sends: Sends) {
@@ -67,7 +67,7 @@ export class EndpointQueue {
 		return this.healthy.get(name) ?? this.others.get(name);
 	}
 
-	/** A copy, which allows changes meanwhile. */
+	/** Returns a copy, so that the queue may change during iteration. */
 	get lanes(): Lane[] {
 		return [...this.healthy.values(), ...this.others.values()];
 	}

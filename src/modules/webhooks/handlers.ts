@@ -23,7 +23,7 @@ export function webhookHandlers(webhooks: Webhooks): HandlersOf<typeof WEBHOOK_R
 			const { deliveries, next } = await webhooks.list({ endpoint: endpointOf(call), ...filter, ...page });
 			return { deliveries: deliveries.map((row) => deliveryJson(call, row)), next: next ?? null };
 		},
-		/** Includes the body, which the scope `read` also allows through the job. */
+		/** Returns a delivery with its body, which a key with the scope `read` may see through the job too. */
 		async getDelivery(call) {
 			const row = await webhooks.get(call.params.delivery);
 			permit(principalOf(call), "read", row.endpoint);

@@ -1,4 +1,4 @@
-/** When a delivery is tried again, and what each try sends (spec 6, D21). */
+/** Decides when a delivery is tried again, and builds the body of an attempt (spec 6, D21). */
 import type { DeliveryState, Schedule } from "../../kernel/core/webhooks/delivery.ts";
 import { withoutUser } from "../../kernel/core/webhooks/receiver.ts";
 import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../kernel/lib/json/json-text.ts";
@@ -26,8 +26,8 @@ export function waitsOf(schedule: Schedule): readonly number[] {
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
 /**
- * What is sent of a delivery: the stored body with the members that RunPod adds to it. The input is read from its job
- * for each attempt, so that it is stored once.
+ * Returns the body that is sent: the stored body with the members that RunPod adds to it. The input is read from its
+ * job for each attempt, so that it is stored once.
  */
 export function sentBody(body: JsonText, { url, input }: { url: string; input: JsonText | undefined }): JsonText {
 	const end = `,"webhook":${JSON.stringify(withoutUser(url))}}`;
@@ -37,7 +37,7 @@ export function sentBody(body: JsonText, { url, input }: { url: string; input: J
 	return asOne(piecesOf(open, ...(input === undefined ? [] : [',"input":', input]), end));
 }
 
-/** Only status 200 acknowledges. */
+/** Returns the state of a delivery after an attempt. Only status 200 acknowledges. */
 export function afterTry({
 	status,
 	used,
@@ -46,10 +46,10 @@ export function afterTry({
 	now,
 }: {
 	status?: number | undefined;
-	/** In this round, including this try. */
+	/** Attempts in this round, including this one. */
 	used: number;
 	final?: boolean;
-	/** After each failed try but the last, ms. */
+	/** Waits after each failed attempt except the last, ms. */
 	schedule?: readonly number[];
 	now: number;
 }): { state: DeliveryState; dueAt?: number } {

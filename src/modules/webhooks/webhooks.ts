@@ -16,7 +16,7 @@ export function createWebhooks(d: WebhooksContext) {
 		if (kind === "delivery") deliverer.nudge();
 	});
 	return {
-		/** The last created first. Throws `bad_query` for an invalid cursor. */
+		/** Lists deliveries, the last created first. Throws `bad_query` for an invalid cursor. */
 		list: (q: Parameters<typeof webhooks.list>[0]) =>
 			webhooks.list(q).catch((error: unknown) => {
 				throw invalidCursor(error, q.cursor);
@@ -27,7 +27,9 @@ export function createWebhooks(d: WebhooksContext) {
 			return found;
 		},
 		body: webhooks.body,
-		/** Handles a finished delivery as if its job had just ended. Throws `delivery_not_found`, `delivery_pending`. */
+		/**
+		 * Sends a finished delivery again, as if its job had just ended. Throws `delivery_not_found`, `delivery_pending`.
+		 */
 		async redeliver(id: string): Promise<void> {
 			const outcome = await webhooks.redeliver({ id, now: d.now() });
 			if (outcome === "missing") throw new ApiError(ERRORS.delivery_not_found, { delivery: id });

@@ -4,7 +4,10 @@ import type { Counts } from "../../core/jobs/job-transitions.ts";
 import type { JobResult } from "../../core/jobs/job-view.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 
-/** `late`: the report was of a lost attempt that no worker had been given since (D16 Late reports). */
+/**
+ * The result of an event. `late`: the report was about a lost attempt, and no worker had been given the job since (D16
+ * Late reports).
+ */
 export type MoveResult =
 	| { ok: true; job: Job; late?: true }
 	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
@@ -59,7 +62,7 @@ export interface JobPage {
 }
 
 export interface JobRecord extends JobResult {
-	/** Absent when erased. */
+	/** Input of the job; absent when it was erased. */
 	input?: JsonText | undefined;
 	attempts: Attempt[];
 	/** Numbers of the next chunk to be written and to be delivered. */
@@ -68,15 +71,15 @@ export interface JobRecord extends JobResult {
 
 export interface Claimed {
 	job: Job;
-	/** Undefined with `damage`. */
+	/** Input of the job; undefined with `damage`. */
 	input: JsonText | undefined;
 	/** Why the stored input cannot be read. Such a job must fail. */
 	damage?: string | undefined;
 }
 
 /**
- * `fenced`: jobs were skipped because this worker may still run an old attempt of them (D16 Fence), or because their
- * payload file cannot be read at present.
+ * The result of a claim. `fenced`: jobs were skipped because this worker may still run an old attempt of them (D16
+ * Fence), or because their payload file cannot be read at present.
  */
 export interface Claim {
 	jobs: Claimed[];
@@ -102,9 +105,9 @@ export interface Running {
 
 export interface JobStore {
 	/**
-	 * The store owns the blocks of a large input afterwards. `full`: more than `queueBound` jobs already wait (D23).
-	 * `stored`: the endpoint's jobs would have more than `storedBound` bytes (D43). A known key is checked before the
-	 * bounds and stored only with a job. `sent` is called once claims that begin later find the job.
+	 * Stores a job. The store owns the blocks of a large input afterwards. `full`: more than `queueBound` jobs already
+	 * wait (D23). `stored`: the endpoint's jobs would have more than `storedBound` bytes (D43). A known key is checked
+	 * before the bounds and stored only with a job. `sent` is called once claims that begin later find the job.
 	 */
 	insert(q: {
 		submission: Submission;
@@ -116,23 +119,23 @@ export interface JobStore {
 		sent?: () => void;
 	}): Promise<InsertResult>;
 	/**
-	 * `output` is the latest progress value of a running job (D6). `large: "size"`: of an output of `LARGE_BYTES` or more
-	 * only the size is read (D41).
+	 * Reads a job. `output` is the latest progress value of a running job (D6). `large: "size"`: for an output of
+	 * `LARGE_BYTES` or more only the size is read (D41).
 	 */
 	get(q: { endpoint: string; id: string; now: number; large?: "size" }): Promise<JobResult | undefined>;
-	/** Zeros for an endpoint without jobs (D13). */
+	/** Counts the jobs of an endpoint; zeros without jobs (D13). */
 	counts(q: { endpoint: string; now: number }): Promise<Counts>;
 	allCounts(q: { now: number }): Promise<{ endpoint: string; counts: Counts }[]>;
-	/** Inputs, results and chunks of each endpoint's jobs, bytes (D43). */
+	/** Returns the bytes of inputs, results and chunks of each endpoint's jobs (D43). */
 	stored(): Promise<{ endpoint: string; bytes: number }[]>;
-	/** When the oldest waiting job of each endpoint was queued, except low priority. */
+	/** Returns when the oldest waiting job of each endpoint was queued, except low priority. */
 	oldestWaiting(q: { now: number }): Promise<{ endpoint: string; queuedAt: number }[]>;
-	/** Waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
+	/** Returns the number of waiting jobs, except low priority, and since when the oldest waits (D20, D27). */
 	waiting(q: { endpoint: string; now: number }): Promise<{ jobs: number; oldestQueuedAt?: number }>;
 	/**
-	 * In queue order, low priority last. The inputs have at most `maxBytes` characters in total, unless there is only
-	 * one. Skips lapsed jobs, those fenced from this worker, and those whose input is in one of the payload files
-	 * `without`. `release`: that launched the worker (D50).
+	 * Claims jobs in queue order, low priority last. The inputs have at most `maxBytes` characters in total, unless there
+	 * is only one. Skips lapsed jobs, those fenced from this worker, and those whose input is in one of the payload files
+	 * `without`. `release`: the version that launched the worker (D50).
 	 */
 	claim(q: {
 		endpoint: string;
@@ -144,9 +147,9 @@ export interface JobStore {
 		without?: readonly number[] | undefined;
 	}): Promise<Claim>;
 	/**
-	 * `stale`: the worker does not hold the job; its old attempt is then known to have ended. `missing`: it never held
-	 * it. A lost attempt that no worker was given since is continued by a report, a progress value or a chunk,
-	 * under the `release` that launched the worker.
+	 * Reports a result or failure. `stale`: the worker does not hold the job; its old attempt is then known to have
+	 * ended. `missing`: it never held it. A lost attempt is continued by a report, a progress value or a chunk if no
+	 * worker was given the job since, under the `release` that launched the worker.
 	 */
 	report(q: {
 		endpoint: string;
@@ -156,7 +159,7 @@ export interface JobStore {
 		outcome: Outcome;
 		now: number;
 	}): Promise<MoveResult>;
-	/** Renews the lease. False when the worker does not hold the job. */
+	/** Stores a progress value and renews the lease. False when the worker does not hold the job. */
 	progress(q: {
 		endpoint: string;
 		id: string;
@@ -165,11 +168,14 @@ export interface JobStore {
 		value: JsonText;
 		now: number;
 	}): Promise<boolean>;
-	/** A sign that the job runs at the worker: renews its lease if the worker holds it, as a ping that names it does. */
+	/**
+	 * Renews the lease of a job if the worker holds it, as a ping that names it does: the job shows a sign that it runs
+	 * there.
+	 */
 	renew(q: { endpoint: string; id: string; worker: string; now: number }): Promise<void>;
 	/**
-	 * `release` and `lose` name their attempt; another one is `stale`. `over`: the attempt is known to have ended at its
-	 * worker. `queueBound` bounds a `retry` like an `insert`.
+	 * Applies an event. `release` and `lose` name their attempt; another one is `stale`. `over`: the attempt is known to
+	 * have ended at its worker. `queueBound` bounds a `retry` like an `insert`.
 	 */
 	move(q: {
 		endpoint: string;
@@ -190,12 +196,12 @@ export interface JobStore {
 	 * Signals `purged`.
 	 */
 	purge(q: { endpoint: string; now: number }): Promise<number>;
-	/** `left`: there are more. */
+	/** Cancels up to `limit` jobs of an endpoint. `left`: there are more. */
 	cancelAll(q: { endpoint: string; limit: number; now: number }): Promise<{ cancelled: number; left: boolean }>;
 	/**
-	 * Jobs without outputs, newest first. While `next` is present there may be more: a page may end early, even empty.
-	 * `search`: only jobs with this text in their id, worker, error or input. `heads`: with the first characters of
-	 * inputs. `count`: also counts what matches the filter.
+	 * Lists jobs without outputs, newest first. While `next` is present there may be more: a page may end early, even
+	 * empty. `search`: only jobs with this text in their id, worker, error or input. `heads`: with the first characters
+	 * of inputs. `count`: also counts the jobs that match the filter.
 	 */
 	list(q: {
 		endpoint: string;
@@ -222,11 +228,11 @@ export interface JobStore {
 	/** Extends every running lease to at least one full lease from `now` and resets missed pings (D16 Outages). */
 	extendAll(q: { now: number }): Promise<void>;
 	running(): Promise<Running[]>;
-	/** Cancelled or overrun attempts that are not known to have ended at their workers (D18). */
+	/** Returns cancelled or overrun attempts that are not known to have ended at their workers (D18). */
 	unstopped(): Promise<{ endpoint: string; id: string; worker: string }[]>;
 	/**
-	 * Attempts that did not end by a report or were replaced by a retry, oldest first; also of erased jobs. The last may
-	 * be the job's own if it was cancelled, overran or failed by losses.
+	 * Returns the attempts that did not end by a report or were replaced by a retry, oldest first; also of erased jobs.
+	 * The last may be the job's own if it was cancelled, overran or failed by losses.
 	 */
 	attempts(q: { endpoint: string; id: string }): Promise<Attempt[]>;
 }
@@ -262,7 +268,7 @@ export interface ChunkStore {
 	}): Promise<
 		{ ok: true; repeat: boolean; from: number; attempt: number } | { ok: false; why: "missing" | "stale" | "full" }
 	>;
-	/** Does not move the cursor. Undefined for an unknown job. */
+	/** Reads chunks and does not move the cursor. Undefined for an unknown job. */
 	read(q: {
 		endpoint: string;
 		id: string;
@@ -281,6 +287,6 @@ export interface ChunkStore {
 		maxBytes: number;
 		now: number;
 	}): Promise<ChunkRead | undefined>;
-	/** `delivered` moves the cursor; otherwise the range is free again. */
+	/** Ends a reservation. With `delivered` the cursor moves; otherwise the range is free again. */
 	deliver(q: { endpoint: string; id: string; reader: string; delivered: boolean }): Promise<void>;
 }

@@ -9,10 +9,12 @@ export interface DeliveryRow {
 	url: string;
 	state: DeliveryState;
 	tries: DeliveryTry[];
-	/** Tries since the end of the job or the last redelivery request. */
+	/** Attempts since the end of the job or the last redelivery request. */
 	used: number;
 	createdAt: number;
-	/** When the next try is due or, during a try, when it counts as lost; absent when the delivery is finished. */
+	/**
+	 * When the next attempt is due or, during an attempt, when it counts as lost; absent when the delivery is finished.
+	 */
 	dueAt?: number | undefined;
 }
 
@@ -36,9 +38,9 @@ export interface DueDelivery extends SizedDelivery {
 
 export interface WebhookStore {
 	/**
-	 * Up to `limit` due deliveries, at most `each` of one endpoint, longest due first. No other caller gets them until
-	 * `now + holdMs`. Those of a paused receiver become due at its end instead. `nextDueAt` is without the endpoints in
-	 * `skip`.
+	 * Claims up to `limit` due deliveries, at most `each` of one endpoint, longest due first. No other caller gets them
+	 * until `now + holdMs`. Deliveries to a paused receiver become due at the end of its pause instead. `nextDueAt`
+	 * leaves out the endpoints in `skip`.
 	 */
 	claim(q: {
 		limit: number;
@@ -48,11 +50,11 @@ export interface WebhookStore {
 		now: number;
 	}): Promise<{ due: DueDelivery[]; nextDueAt?: number | undefined }>;
 	body(q: { id: string }): Promise<JsonText | undefined>;
-	/** The input of its job; undefined if it was erased or is not as it was written. */
+	/** Reads the input of its job; undefined if it was erased or is damaged. */
 	input(q: { id: string }): Promise<JsonText | undefined>;
 	/**
-	 * Ignored for a delivery that is not pending. With `counts` it is an attempt of the receiver, whose health after it
-	 * is returned.
+	 * Records an attempt; ignored for a delivery that is not pending. With `counts` it counts for the receiver, whose
+	 * health after it is returned.
 	 */
 	tried(q: {
 		id: string;
@@ -61,12 +63,14 @@ export interface WebhookStore {
 		dueAt?: number | undefined;
 		counts?: { now: number } | undefined;
 	}): Promise<ReceiverHealth | undefined>;
-	/** Number of pending deliveries by endpoint, counted up to `atMost`, and when the first of them is due. */
+	/**
+	 * Returns the number of pending deliveries by endpoint, counted up to `atMost`, and when the first of them is due.
+	 */
 	pending(q: { atMost: number }): Promise<{ endpoint: string; count: number; oldestDueAt: number }[]>;
-	/** Signals `delivery`. */
+	/** Makes a finished delivery due again. Signals `delivery`. */
 	redeliver(q: { id: string; now: number }): Promise<"due" | "missing" | "pending">;
 	find(q: { id: string }): Promise<SizedDelivery | undefined>;
-	/** Newest first, after `cursor`. */
+	/** Lists deliveries, newest first, after `cursor`. */
 	list(q: {
 		endpoint?: string | undefined;
 		job?: string | undefined;
@@ -74,6 +78,6 @@ export interface WebhookStore {
 		cursor?: string | undefined;
 		limit: number;
 	}): Promise<{ deliveries: DeliveryRow[]; next?: string | undefined }>;
-	/** Only finished deliveries; returns their number. */
+	/** Removes finished deliveries that ended before `before`; returns their number. */
 	expire(q: { before: number; limit: number }): Promise<number>;
 }

@@ -1,20 +1,26 @@
 import type { EndedWorker } from "../../core/workers/ended-worker.ts";
 
 /**
- * `lost`: jobs that wait again. `over`: jobs whose attempt is known to have ended without waiting again (old attempts,
- * and one that failed by its last loss).
+ * The result of a call for a worker's attempts. `lost`: jobs that wait again. `over`: jobs whose attempt is known to
+ * have ended and that do not wait again (old attempts, and an attempt that failed by its last loss).
  */
 export interface AttemptReconciliation {
 	lost: string[];
 	over: string[];
 }
 
-/** `shared`: it named a job that a take had denied over an interval before, so two processes use the id. */
+/**
+ * The result of a ping. `shared`: it named a job that a take had denied over an interval before, so two processes use
+ * the id.
+ */
 export interface PingReconciliation extends AttemptReconciliation {
 	shared?: boolean;
 }
 
-/** `kept`: jobs that run as long as their leases; `keptOpen`: jobs whose old attempts are not believed to be over. */
+/**
+ * The result of a take that reports no job. `kept`: jobs that count as running until their leases end. `keptOpen`: jobs
+ * whose old attempts may still run.
+ */
 export interface IdleReconciliation extends AttemptReconciliation {
 	kept: string[];
 	keptOpen: string[];
@@ -27,9 +33,9 @@ export interface WorkerRow {
 	launcher: string;
 	/** JSON text of the launcher's handle; absent until it runs. */
 	handle?: string | undefined;
-	/** Base address that it was given to call. */
+	/** Base address of the service that the worker was started with. */
 	url?: string | undefined;
-	/** The server that launched it; absent where only one can open the store. */
+	/** The server that launched it; absent if only one server can open the store. */
 	server?: string | undefined;
 	createdAt: number;
 }
@@ -37,12 +43,12 @@ export interface WorkerRow {
 export interface WorkerStore {
 	put(row: WorkerRow): Promise<void>;
 	list(): Promise<WorkerRow[]>;
-	/** Changes nothing, and answers false, if the handle is no longer `from`. */
+	/** Replaces a handle. Changes nothing and returns false if it is no longer `from`. */
 	replaceHandle(q: { id: string; from: string; to: string }): Promise<boolean>;
 	remove(q: { id: string }): Promise<void>;
 	/** Replaces the worker's record; its endpoint keeps the last `count` that ended after `since` (D47). */
 	end(q: { worker: EndedWorker; count: number; since: number }): Promise<void>;
-	/** Those that ended last first. */
+	/** Lists ended workers, the last ended first. */
 	ended(q: { endpoint: string; since: number; limit: number }): Promise<EndedWorker[]>;
 	/**
 	 * Renews the leases of the jobs `named`, and takes back others given to the worker before `handedBefore` that its
@@ -57,9 +63,9 @@ export interface WorkerStore {
 		now: number;
 	}): Promise<PingReconciliation>;
 	/**
-	 * The worker says that it runs nothing that it was given before `before`: ends its old attempts, if it does not ping
-	 * (`pings`) or no ping named them for a lease, and {@link WorkerStore.renew} renews such jobs no longer (D16).
-	 * `dead`: its process has ended, as `workerEnd` says: its jobs are taken back too.
+	 * Handles the worker's report that it runs nothing that it was given before `before`. Ends its old attempts, if it
+	 * does not ping (`pings`) or no ping has named them for a lease; {@link WorkerStore.renew} does not renew such jobs
+	 * any more (D16). `dead`: its process has ended, as `workerEnd` says, and its jobs are taken back too.
 	 */
 	idle(q: {
 		endpoint: string;
@@ -70,7 +76,9 @@ export interface WorkerStore {
 		workerEnd?: string | undefined;
 		now: number;
 	}): Promise<IdleReconciliation>;
-	/** Renews the leases of a worker that polls and never pinged, of jobs that no take of it denied (D16). */
+	/**
+	 * Renews the leases of a worker that polls and has never pinged, except of jobs that one of its takes denied (D16).
+	 */
 	renew(q: { endpoint: string; worker: string; now: number }): Promise<void>;
 }
 

@@ -37,7 +37,7 @@ const UPDATE_RESOURCE = sql(`
 const RESOURCE_EXISTS = "SELECT 1 FROM resources WHERE kind = $1 AND id = $2";
 const KEEP_RESOURCE = sql(`${RESOURCE_EXISTS} FOR SHARE`, RESOURCE_EXISTS);
 const HOLD_RESOURCE = sql(`${RESOURCE_EXISTS} FOR UPDATE`, RESOURCE_EXISTS);
-/** Endpoints that perhaps use it: the id stands somewhere in their settings. */
+/** Reads endpoints that may use the resource: its id occurs somewhere in their settings. */
 const ENDPOINTS_NAMING = sql(
 	"SELECT id, settings FROM endpoints WHERE NOT removing AND settings LIKE '%' || $1 || '%' ORDER BY id",
 );
@@ -50,12 +50,12 @@ const pageValues = ({ kind, after, limit }: ResourcePage): Value[] => [
 	limit,
 ];
 
-/** Whether it exists. It is not removed before the end of the transaction. */
+/** Whether the resource exists. It is not removed before the end of the transaction. */
 export function* isKept({ kind, id }: ResourceKey): Work<boolean> {
 	return (yield* rows(KEEP_RESOURCE, kind, id)).length > 0;
 }
 
-/** Ids of the endpoints that use it. */
+/** Returns the ids of the endpoints that use the resource. */
 function* usersOf(resource: ResourceKey): Work<string[]> {
 	const naming = yield* rows(ENDPOINTS_NAMING, resource.id);
 	return naming.flatMap(([id, settings]) => (uses(JSON.parse(settings as string), resource) ? [id as string] : []));
@@ -94,7 +94,7 @@ export const resources = {
 	}),
 
 	remove: write<"resources.remove">(function* ({ kind, id }) {
-		// Waits for changes of endpoints that begin to use it: the next statement reads what these have stored.
+		// Waits for changes of endpoints that begin to use the resource: the next statement reads what these have stored.
 		if ((yield* rows(HOLD_RESOURCE, kind, id)).length === 0) return "missing";
 		const users = yield* usersOf({ kind, id });
 		if (users.length > 0) return { users };
@@ -109,7 +109,7 @@ const RELEASE_ENTRIES = columns<ReleaseEntry>(`${RELEASE_HEAD}, created_by, diff
 const RELEASES = columns<ReleaseRow>(`${RELEASE_ENTRIES.names}, settings`);
 
 const ALL_RELEASES = sql(`SELECT ${RELEASE_HEADS.names} FROM releases ORDER BY endpoint, version`);
-// The first page is below a number that is no integer of PostgreSQL.
+// The first page begins below a number that is not an integer of PostgreSQL.
 const RELEASE_PAGE =
 	"FROM releases WHERE endpoint = $1 AND version < CAST($2 AS bigint) ORDER BY version DESC LIMIT $3";
 const LIST_RELEASES = sql(`SELECT ${RELEASE_ENTRIES.names} ${RELEASE_PAGE}`);
@@ -133,7 +133,7 @@ function* changed(statement: Sql, ...values: readonly Value[]): Work<boolean> {
 	return true;
 }
 
-/** False, without a change, if another server has added such a version. */
+/** Changes releases. False, without a change, if another server has added such a version. */
 export function* changeReleases(endpoint: string, { add, fail, remove }: ReleaseChanges): Work<boolean> {
 	for (const row of add) if ((yield* change(INSERT_RELEASE, ...RELEASES.values(row))) === 0) return false;
 	if (fail !== undefined) yield* change(FAIL_RELEASE, endpoint, fail);
@@ -196,7 +196,7 @@ const FORGET = [
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 
-/** An endpoint that is being removed and has no pending delivery; undefined if it is unknown. */
+/** Whether an endpoint is being removed and has no pending delivery; undefined if it is unknown. */
 export function* isForgettable(id: string): Work<boolean | undefined> {
 	const [found] = yield* rows(FIND_REMOVING, id);
 	return found && Boolean(found[0]) && (yield* rows(PENDING_DELIVERY, id)).length === 0;
@@ -208,7 +208,7 @@ export function* forget(id: string): Work<void> {
 	yield* notify("access");
 }
 
-/** Whether an endpoint, or that there is none, is still as it was read. The row stays locked. */
+/** Whether an endpoint, or its absence, is still as it was read. The row stays locked. */
 function* isStill(id: string, before: SealedEndpoint | undefined): Work<boolean> {
 	// Of two that create it at once the later one finds the row of the other: the lock keeps out every INSERT.
 	if (!before) yield* lock("endpoints");

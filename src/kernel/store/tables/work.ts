@@ -36,17 +36,17 @@ export function* change(statement: Sql, ...values: readonly Value[]): Work<numbe
 	return (yield { change: statement, values }) as number;
 }
 
-/** Lets one transaction at a time change a table whose rows depend on each other. */
+/** Locks a table whose rows depend on each other: one transaction at a time changes it. */
 export function* lock(table: string): Work<void> {
 	yield { lock: table };
 }
 
-/** After the commit, other servers may no longer take these from memory. */
+/** Notifies other servers after the commit that their copies of these in memory are outdated. */
 export function* notify(kind: "endpoints" | "access"): Work<void> {
 	yield { notify: kind };
 }
 
-/** Signals to all servers, this one included, after the commit. */
+/** Sends a signal to all servers, including this one, after the commit. */
 export function* signal(kind: "delivery"): Work<void> {
 	yield { signal: kind };
 }
@@ -78,7 +78,7 @@ export function columns<Row>(names: string, readers: Readers<Row> = {}) {
 					return [member, value !== undefined && read ? read(value) : value];
 				}),
 			) as Row,
-		/** The members must be stored as they are. */
+		/** Returns the values of a row; its members must be stored unchanged. */
 		values: (row: Row): Value[] => each.map(({ member }) => (row as Record<string, Value>)[member] ?? null),
 	};
 }

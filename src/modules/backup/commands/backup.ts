@@ -10,7 +10,7 @@ import type { ServiceClient } from "../../../cli/client/service-client.ts";
 import { type Archive, BadArchive, readArchive } from "./read-archive.ts";
 import { bytesText, transferBar } from "../../../cli/framework/progress-bar.ts";
 
-/** Sorts with the oldest first. */
+/** Names of backups, which sort by age, the oldest first. */
 const NAME = /^sluice-\d{8}T\d{6}Z\.tar$/;
 
 const ASK_MS = 500;

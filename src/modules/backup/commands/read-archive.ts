@@ -15,7 +15,7 @@ import {
 
 const MOST_TEXT = 64 * 2 ** 20;
 
-/** Its message ends a sentence. */
+/** An archive that is refused. The message is the end of a sentence. */
 export class BadArchive extends Error {}
 
 export interface Archive {
@@ -23,7 +23,7 @@ export interface Archive {
 	files: { name: string; bytes: number }[];
 }
 
-/** Throws {@link BadArchive}, and what `pieces` and `sink` throw. */
+/** Reads an archive. Throws {@link BadArchive}, and the errors of `pieces` and `sink`. */
 export async function readArchive(
 	pieces: AsyncIterable<Uint8Array>,
 	sink: (name: string, content: AsyncIterable<Uint8Array>) => Promise<void> = drain,

@@ -61,7 +61,7 @@ function kindOf(path: string): "store" | "backup" {
 	throw new CliError(`${path} is neither a backup made by 'sluice backup' nor a SQLite store.`, 1);
 }
 
-/** Next to the backup if possible, else in the system's temporary folder. */
+/** Makes a folder next to the backup if possible, else in the system's temporary folder. */
 function temporaryFolder(backup: string): string {
 	try {
 		return mkdtempSync(join(dirname(backup), `.${basename(backup)}.verify-`));

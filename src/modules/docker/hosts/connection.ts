@@ -13,7 +13,7 @@ export interface Connection {
 	readonly secure: boolean;
 	/** Whether it is a socket of this machine. */
 	readonly isLocal: boolean;
-	/** Options for `node:https` if `secure`, else `node:http`. Rejects if the machine is not reached. */
+	/** Returns options for `node:https` if `secure`, else for `node:http`. Rejects if the machine cannot be reached. */
 	options(): Promise<RequestOptions>;
 	faultOf(error: Error): Error;
 	/** Free bytes at a path of the daemon's machine; undefined if unknown. */
@@ -96,7 +96,7 @@ async function defaultSocket(): Promise<string> {
 		);
 }
 
-/** Read for each call, since certificates are renewed in place. */
+/** Reads the certificates, for each call, since they are renewed in place. */
 async function read({ ca, cert, key }: Certificates): Promise<RequestOptions> {
 	try {
 		const [caText, certText, keyText] = await Promise.all(

@@ -15,8 +15,8 @@ export function hasNvidia({ Runtimes }: DaemonInfo): boolean {
 }
 
 /**
- * Any `image` with glibc works, since the NVIDIA toolkit adds the program. Rejects with its output, or after
- * {@link READ_MS}.
+ * Reads the GPUs with any `image` that has glibc, since the NVIDIA toolkit adds the program. Rejects with its output,
+ * or after {@link READ_MS}.
  */
 export async function readGpus(daemon: Daemon, image: string, clock: Clock): Promise<HostGpu[]> {
 	const [late, over] = [new AbortController(), new AbortController()];
@@ -33,7 +33,7 @@ async function readUntil(signal: AbortSignal, daemon: Daemon, image: string): Pr
 	});
 }
 
-/** Removes its container also when `signal` aborts. */
+/** Runs the container, and removes it also when `signal` aborts. */
 async function run(
 	args: readonly string[],
 	{ signal, daemon, image }: { signal: AbortSignal; daemon: Daemon; image: string },

@@ -20,7 +20,7 @@ export interface HostSettings {
 
 export interface HostConfig {
 	hosts: Readonly<Record<string, HostSettings>>;
-	/** Silent workers on a host that is unreachable for longer are given up. */
+	/** Time after which silent workers on an unreachable host are given up, ms. */
 	lostAfterMs: number;
 }
 

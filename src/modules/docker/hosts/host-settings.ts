@@ -5,7 +5,7 @@ import { isObject } from "../../../kernel/lib/schema.ts";
 import type { FileContext } from "../../../kernel/launchers/definition.ts";
 import type { HostConfig, HostSettings } from "./host-schema.ts";
 
-/** Hosts with absolute paths. `raw` fits the schema unless there are problems. */
+/** Returns the hosts with absolute paths, or the problems of `raw`, which has passed the schema. */
 export function readHosts(raw: unknown, context: FileContext, problems: string[]): HostConfig {
 	const hosts: Record<string, HostSettings> = {};
 	const lostAfterMs = context.hostTimeoutMs;

@@ -30,7 +30,7 @@ const LIST_MS = 60_000;
 const START_MS = 3000;
 const FACTS_MS = 60_000;
 
-/** States of containers without GPUs; one that was only created gets them next. */
+/** States of containers that have no GPUs. A container that was only created will get its GPUs next. */
 const ENDED = ["exited", "dead"];
 
 export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registryLogin"> {
@@ -39,7 +39,7 @@ export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registry
 	/** Called when the host is reachable again or for the first time, before anything starts there. May fail. */
 	onReturn(host: DockerHost): Promise<void>;
 	onChecked(host: DockerHost): void;
-	/** Called when its GPUs were read, or could not be read. */
+	/** Called when the GPUs of the host were read, or could not be read. */
 	onGpusRead(): void;
 }
 
@@ -50,12 +50,12 @@ export class DockerHost {
 	readonly pulls: Images;
 	readonly removals: Removals;
 	isReachable = false;
-	/** False once its daemon could not raise a limit, as one that runs rootless, or in a container itself. */
+	/** Set to false once the daemon could not raise a limit, such as a rootless daemon or one in a container. */
 	raisesLimits = true;
-	/** Undefined: not read yet. */
+	/** GPUs of the host; undefined until they were read. */
 	gpus: readonly HostGpu[] | undefined;
 	gpuFault: string | undefined;
-	/** Containers of any service that have GPUs or will, as of the last reading. */
+	/** Containers of any service that have GPUs or will get some, as of the last reading. */
 	gpuContainers: readonly ListedContainer[] = [];
 	images: readonly string[] = [];
 	readonly #d: HostDeps;
@@ -104,7 +104,7 @@ export class DockerHost {
 		return this.#first;
 	}
 
-	/** Checks it now as if it had just returned: containers may be left behind there. */
+	/** Checks the host now as if it had just become reachable again: containers may be left behind there. */
 	recheck(): Promise<void> {
 		this.#hold();
 		return this.#check();
@@ -213,7 +213,7 @@ export class DockerHost {
 		this.#factsAt = this.#d.clock.now();
 	}
 
-	/** Rejects when the answer takes longer than {@link LIST_MS}. */
+	/** Awaits an answer; rejects if it takes longer than {@link LIST_MS}. */
 	async #inTime<T>(answer: Promise<T>): Promise<T> {
 		const [late, over] = [new AbortController(), new AbortController()];
 		void this.#d.clock.sleep(LIST_MS, over.signal).then(() => late.abort(new DOMException("", "TimeoutError")));
@@ -240,7 +240,7 @@ export class DockerHost {
 		this.#since = this.#d.clock.wall();
 	}
 
-	/** No worker starts there until the next check. */
+	/** Keeps workers from starting on the host until the next check. */
 	#hold(): void {
 		if (this.isReachable) this.#returned = Promise.withResolvers();
 		this.isReachable = false;

@@ -19,7 +19,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 	for (const [name, settings] of Object.entries(configured)) hosts.set(name, new DockerHost(name, settings, d));
 
 	function get(name: string): DockerHost | undefined {
-		// Its GPUs are assigned by number unless the configuration lists the host.
+		// GPUs of the local host are assigned by number unless the configuration lists it.
 		if (name === LOCAL && !hosts.has(LOCAL)) hosts.set(LOCAL, new DockerHost(LOCAL, { gpus: [] }, d));
 		return hosts.get(name);
 	}
@@ -55,9 +55,9 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 				return undefined;
 			}
 		},
-		/** All of the configuration, and `local` once it was opened. */
+		/** Returns all hosts of the configuration, and `local` once it was opened. */
 		all: () => hosts.values(),
-		/** Resolves when all were checked. `gpus` resolves when their GPUs were read, which may take long. */
+		/** Resolves when all hosts were checked. `gpus` resolves when their GPUs were read, which may take long. */
 		async ready(spec: Spec): Promise<{ gpus: Promise<unknown> }> {
 			const all = candidates(spec.settings);
 			await Promise.all(all.map((host) => host.checked()));
@@ -75,8 +75,9 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 			);
 		},
 		/**
-		 * Returns whether its GPUs still have room for it: another service may have placed a worker there at the same
-		 * moment. Exact once its own container exists, since of two containers one is listed by the other's service.
+		 * Returns whether the worker's GPUs still have room for it: another service may have placed a worker there at the
+		 * same moment. The answer is exact once the worker's container exists, since of two containers one is listed by the
+		 * other's service.
 		 */
 		async stillFits(worker: Worker, workers: Iterable<Worker>): Promise<boolean> {
 			const { host, gpus, memoryGb } = worker.place!;
@@ -84,7 +85,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 			const others = [...workers].filter((other) => other !== worker);
 			return useOf(host, others).gpus.every((gpu) => !gpus.includes(gpu.id) || hasRoom(memoryGb, gpu));
 		},
-		/** Returns those workers without which it has a place; empty where nothing helps. */
+		/** Returns the workers that must stop so that the new one has a place; empty if stopping some does not help. */
 		room(spec: Spec, q: { stoppable: readonly Worker[]; staying: readonly Worker[] }): Worker[] {
 			return firstThatSuffice(q.stoppable, (removed) => {
 				const rest = q.stoppable.filter((worker) => !removed.includes(worker));
@@ -114,7 +115,7 @@ export function dockerHosts({ hosts: configured }: HostConfig, d: HostDeps & { s
 	};
 }
 
-/** Its workers, and of each of its GPUs who has which part. */
+/** The workers on a host, and for each of its GPUs which worker has which part. */
 interface Use {
 	workers: Worker[];
 	gpus: HostView["gpus"];

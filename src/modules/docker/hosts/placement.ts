@@ -1,4 +1,4 @@
-/** On which host and GPUs a new worker starts, or why on none (D44). */
+/** Decides on which host and GPUs a new worker starts, or why on none (D44). */
 import { freeGb, type GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
 import { type GpuNeed, needText, suits } from "../../../kernel/core/workers/gpu-need.ts";
 import type { HostGpu } from "../../../kernel/core/workers/hosts.ts";
@@ -20,20 +20,20 @@ interface PlacementGpu extends HostGpu {
 export interface PlacementHost {
 	name: string;
 	labels: readonly string[];
-	/** Since the last answer. */
+	/** State of the host; `unreachableMs` is counted from its last answer. */
 	state: "reachable" | "connecting" | { unreachableMs: number };
 	drained: boolean;
-	/** An object if they are not known. */
+	/** GPUs of the host, or the reason why they are not known. */
 	gpus: readonly PlacementGpu[] | { fault: string | undefined };
 	workers: number;
 	workersMax?: number | undefined;
 	images: readonly string[];
 }
 
-/** `reason`: a sentence that names every host that was asked for. */
+/** The place of a worker, or why there is none. `reason`: a sentence that names every candidate. */
 export type Placement = { host: string; gpus: readonly string[] } | { reason: string };
 
-/** The first of equal ones. */
+/** Returns the best place; of equal hosts the first. */
 export function place(query: PlacementQuery, all: readonly PlacementHost[]): Placement {
 	const { hosts: wanted } = query;
 	const hosts = all.filter(
@@ -60,7 +60,9 @@ function noneNamed(wanted: readonly string[], all: readonly PlacementHost[]): st
 	return `No host has the name or label ${wanted.join(" or ")}; the configured hosts are ${names}.`;
 }
 
-/** The GPUs that fit with the least memory, of parts the least free memory; or why the worker does not fit. */
+/**
+ * Returns the fitting GPUs with the least memory, for parts with the least free memory; or why the worker does not fit.
+ */
 function fit(query: PlacementQuery, host: PlacementHost): readonly HostGpu[] | string {
 	const { gpuCount, gpu, memoryGb } = query;
 	const { state, workers, workersMax = Infinity, gpus } = host;
@@ -88,7 +90,7 @@ export function hasRoom(memoryGb: number | undefined, gpu: PlacementGpu): boolea
 	return sizeFor(memoryGb, gpu) > 0;
 }
 
-/** Memory in 10^9 bytes: of the whole GPU, or free on it for such a part; 0 if that is taken. */
+/** Returns the memory of a GPU in 10^9 bytes: of the whole GPU, or the free memory for a part; 0 if it is taken. */
 function sizeFor(memoryGb: number | undefined, gpu: PlacementGpu): number {
 	if (memoryGb === undefined) return gpu.parts.length === 0 ? gpu.memoryGb : 0;
 	const free = freeGb(gpu.memoryGb, gpu.parts);
@@ -96,8 +98,8 @@ function sizeFor(memoryGb: number | undefined, gpu: PlacementGpu): number {
 }
 
 /**
- * Negative if `a` is better. Packing prefers a host with the image, then the fullest; spreading the emptiest, then one
- * with the image.
+ * Compares two hosts: negative if `a` is better. Packing prefers a host with the image, then the fullest; spreading the
+ * emptiest, then one with the image.
  */
 function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): number {
 	const image = Number(hasImage(b, query.image)) - Number(hasImage(a, query.image));
@@ -105,14 +107,17 @@ function compare(query: PlacementQuery, a: PlacementHost, b: PlacementHost): num
 	return query.placement === "pack" ? image || -load : load || image;
 }
 
-/** Workers, or how few GPUs are free if it needs some, how little of their memory if it needs parts. */
+/**
+ * Returns the load of a host: its workers, or the GPUs in use for a worker that needs GPUs, or their memory in use for
+ * parts.
+ */
 function loadOf({ gpuCount, memoryGb }: PlacementQuery, { gpus, workers }: PlacementHost): number {
 	if (gpuCount === 0 || "fault" in gpus) return workers;
 	if (memoryGb === undefined) return -gpus.filter(({ parts }) => parts.length === 0).length;
 	return -gpus.reduce((sum, gpu) => sum + freeGb(gpu.memoryGb, gpu.parts), 0);
 }
 
-/** Rounded, so that a text does not change with each second. */
+/** Returns a rounded duration, so that the text does not change every second. */
 function spanText(ms: number): string {
 	const seconds = Math.floor(ms / 10_000) * 10;
 	if (seconds === 0) return "less than 10 s";

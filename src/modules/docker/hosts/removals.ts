@@ -1,4 +1,4 @@
-/** Removal of a host's containers. Those that its daemon refuses to remove are kept in mind and tried again. */
+/** Removes containers of a host. Those that its daemon refuses to remove are remembered and tried again. */
 import { type Daemon, statusOf } from "../daemon.ts";
 
 export type Removals = ReturnType<typeof removals>;
@@ -6,7 +6,10 @@ export type Removals = ReturnType<typeof removals>;
 export function removals({ daemon, log, where }: { daemon: Daemon; log: (message: string) => void; where: string }) {
 	const refused = new Set<string>();
 
-	/** Returns whether it was removed or is being removed. A refusal is logged once. Throws without an answer. */
+	/**
+	 * Removes a container. Returns whether it was removed or is being removed. A refusal is logged once. Throws without
+	 * an answer.
+	 */
 	async function remove(container: string): Promise<boolean> {
 		try {
 			await daemon.remove(container);
@@ -26,7 +29,7 @@ export function removals({ daemon, log, where }: { daemon: Daemon; log: (message
 
 	return {
 		remove,
-		/** One that still runs holds its GPUs. */
+		/** Whether the daemon refused to remove the container; while it runs it holds its GPUs. */
 		isRefused: (container: string) => refused.has(container),
 		async retry(): Promise<void> {
 			for (const container of [...refused]) await remove(container);

@@ -85,7 +85,7 @@ export function sshTunnel(url: URL, env: Env) {
 					for (const answer of session.questions) answer("");
 				});
 			});
-			// The answer shows that the connection and the socket are there.
+			// The answer shows that the connection and the socket exist.
 			void ask(session, "/").then(() => resolve(session));
 		});
 	}
@@ -98,7 +98,7 @@ export function sshTunnel(url: URL, env: Env) {
 
 	return {
 		open: async () => (await session()).socket,
-		/** Undefined if it is no absolute path. */
+		/** Returns the free bytes at a path; undefined if it is not an absolute path. */
 		async freeBytes(path: unknown): Promise<number | undefined> {
 			if (typeof path !== "string" || !ROOT_DIR.test(path)) return undefined;
 			// Filesystem, 1024-blocks, used, available, capacity, mounted on.
@@ -122,13 +122,13 @@ export function sshTunnel(url: URL, env: Env) {
 	};
 }
 
-/** What is left of a folder for the time of a session does no harm. */
+/** A folder that cannot be removed does no harm. */
 function remove(folder: string): void {
 	fileCalls.run(folder, () => rm(folder, { recursive: true, force: true })).catch(() => {});
 }
 
 function end({ ssh, folder }: Session): void {
-	// Whatever it ignores.
+	// SIGKILL, since the program may ignore other signals.
 	ssh.kill("SIGKILL");
 	remove(folder);
 }

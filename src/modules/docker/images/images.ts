@@ -30,7 +30,7 @@ interface ImagesOptions extends Pick<LauncherDependencies, "clock" | "registryLo
 }
 
 export function dockerImages({ clock, daemon, registryLogin, where = "" }: ImagesOptions) {
-	/** Keys have image and login. */
+	/** Pulls in progress, by image and login. */
 	const pulls = new Map<string, Pull>();
 	const listeners: ((image: string) => void)[] = [];
 	const closed = new AbortController();
@@ -47,7 +47,7 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 			pull.reason = reason;
 			for (const listener of pull.listeners) listener(reason);
 		}).finally(() => remove(source, pull));
-		// Every waiter may have left.
+		// Without this, a failed pull that no worker awaits any more would end the process.
 		pull.done.catch(() => {});
 		pulls.set(keyOf(source), pull);
 		for (const listener of listeners) listener(image);
@@ -110,7 +110,7 @@ export function dockerImages({ clock, daemon, registryLogin, where = "" }: Image
 	}
 
 	return {
-		/** Throws a sentence if the daemon does not answer. */
+		/** Whether the image must be pulled. Throws an Error with a sentence if the daemon does not answer. */
 		async mustPull(image: string, policy: DockerSettings["pullPolicy"] = "never"): Promise<boolean> {
 			if (policy !== "missing") return policy === "always";
 			try {

@@ -17,7 +17,7 @@ interface Layer {
 	isComplete: boolean;
 }
 
-/** More layers than any image has. */
+/** Maximum layers that are followed; no image has as many. */
 const MOST_LAYERS = 512;
 
 export interface PullProgress {
@@ -46,7 +46,7 @@ export function pullProgress(image: string, where = ""): PullProgress {
 		layer.isComplete ||= isComplete;
 	}
 
-	/** Undefined before any size is known. Layers of unknown size count as the mean. */
+	/** Returns the progress in percent; undefined before any size is known. Layers of unknown size count as the mean. */
 	function percent(all: readonly Layer[]): number | undefined {
 		const known = all.flatMap(({ total }) => total ?? []);
 		if (known.length === 0) return undefined;

@@ -1,4 +1,6 @@
-/** What the words of Docker, containerd and registries mean during a pull. What no row names is passed on as it is. */
+/**
+ * Explains messages of Docker, containerd and registries during a pull. A message without a row is passed on unchanged.
+ */
 import { imageName } from "../../../kernel/core/access/image-name.ts";
 
 /** Whether a layer is complete, by the status of its lines. Others, such as "Already exists", do not count. */

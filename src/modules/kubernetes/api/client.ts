@@ -7,7 +7,7 @@ import type { Credentials } from "./exec-plugin.ts";
 
 /** Maximum wait for an answer, or for the headers of a stream, ms. */
 const CALL_MS = 10_000;
-/** A watch ends on the server before this time. TCP keep-alive notices a dead network, ms. */
+/** Maximum duration of a stream, ms. A watch ends on the server earlier; TCP keep-alive notices a dead network. */
 const STREAM_MS = 600_000;
 /** One connection for the watch and one for each followed log. */
 const CONNECTIONS = 2000;
@@ -60,7 +60,7 @@ export function kubernetesClient(connection: Connection) {
 		return made;
 	}
 
-	/** Credentials are renewed once if the server refuses them. */
+	/** Calls the API server. Credentials are renewed once if it refuses them. */
 	async function answer(
 		method: Dispatcher.HttpMethod,
 		path: string,
@@ -125,7 +125,7 @@ export function statusOf(error: unknown): number | undefined {
 	return error instanceof Refusal ? error.status : undefined;
 }
 
-/** The API server did not answer or is overloaded. Another call may succeed. */
+/** Whether the API server did not answer or is overloaded, so that another call may succeed. */
 export function isPassing(error: unknown): boolean {
 	const status = statusOf(error);
 	return status === undefined || status === 429 || status >= 500;
@@ -133,7 +133,7 @@ export function isPassing(error: unknown): boolean {
 
 const CONNECTION = /^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|UND_ERR(?!_INVALID_ARG)|EPIPE|EAI_)/;
 
-/** {@link isPassing} for any error, also of the network. */
+/** Whether another call may succeed, as {@link isPassing}, also for errors of the network. */
 export function isUnanswered(error: unknown): boolean {
 	if (statusOf(error) !== undefined) return isPassing(error);
 	return error instanceof PlatformUnavailable || CONNECTION.test((error as NodeJS.ErrnoException).code ?? "");

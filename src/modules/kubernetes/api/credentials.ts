@@ -9,11 +9,11 @@ import { type Credentials, type ExecConfig, execPlugin } from "./exec-plugin.ts"
 import type { Env } from "../../../kernel/lib/env.ts";
 
 export interface Connection {
-	/** Has no slash at the end. */
+	/** Address of the server, without a slash at the end. */
 	server: string;
 	namespace: string;
 	ca?: string | undefined;
-	/** Expected in the server's certificate instead of its host. */
+	/** Name that the server's certificate must have instead of its host. */
 	serverName?: string | undefined;
 	insecure: boolean;
 	/** `renew`: the server refused the last ones. */
@@ -21,10 +21,10 @@ export interface Connection {
 }
 
 const POD_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** Kubernetes replaces tokens in files well before they expire. They are read again after this, ms. */
+/** Time after which a token file is read again, ms. Kubernetes replaces tokens well before they expire. */
 const TOKEN_FILE_MS = 60_000;
 
-/** Throws an Error with a sentence if there are none, or of an unsupported kind. */
+/** Finds the credentials. Throws an Error with a sentence if there are none, or of an unsupported kind. */
 export async function connectionOf(
 	env: Env,
 	{ context, clock, podFolder = POD_FOLDER }: { context?: string | undefined; clock: Clock; podFolder?: string },
@@ -150,7 +150,7 @@ async function userCredentials(
 	return async (renew) => ({ ...pair, ...(await fromFile(renew)) });
 }
 
-/** `name` is a path, `name-data` its content in base64. */
+/** Returns a text of the kubeconfig: `name` is a path, `name-data` the content in base64. */
 async function textOf(from: Record<string, unknown>, name: string, folder: string): Promise<string | undefined> {
 	const data = from[`${name}-data`];
 	if (typeof data === "string") return Buffer.from(data, "base64").toString("utf8");

@@ -28,11 +28,11 @@ interface ExecCredential {
 }
 
 const PLUGIN_MS = 30_000;
-/** Renewed this long before expiry, ms. */
+/** Time before the expiry at which credentials are renewed, ms. */
 const EARLY_MS = 60_000;
 const MAX_OUTPUT = 1024 * 1024;
 
-/** Credentials are kept until they expire or are refused. Concurrent calls share a run. */
+/** Runs the plugin. Credentials are kept until they expire or are refused. Concurrent calls share a run. */
 export function execPlugin(
 	config: ExecConfig,
 	q: { folder: string; clock: Clock; env: Env },

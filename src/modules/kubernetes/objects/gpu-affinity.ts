@@ -2,13 +2,13 @@
 import type { GpuNeed } from "../../../kernel/core/workers/gpu-need.ts";
 import { isObject, type Json } from "./merge.ts";
 
-/** What a cluster's nodes say of their GPUs. */
+/** Requirements that labels of a cluster's nodes can express. */
 export type NodeGpuNeed = Omit<GpuNeed, "model">;
 
 const LABEL = "nvidia.com/";
 const MIB = 1024 ** 2;
 
-/** Adds the need to each alternative of the template's own node affinity, of which a node must fit one. */
+/** Adds the requirements to each alternative of the template's own node affinity; a node must fit one alternative. */
 export function withGpuAffinity(spec: Json, need: NodeGpuNeed): Json {
 	const terms = termsOf(need);
 	const affinity = isObject(spec["affinity"]) ? spec["affinity"] : {};
@@ -26,12 +26,12 @@ export function withGpuAffinity(spec: Json, need: NodeGpuNeed): Json {
 	return { ...spec, affinity: { ...affinity, nodeAffinity } };
 }
 
-/** Alternatives; all expressions of one must hold. */
+/** Returns alternatives; all expressions of one must hold. */
 function termsOf({ models, excludedModels, memoryMinGb, minCudaVersion, allowedCudaVersions = [] }: NodeGpuNeed) {
 	const all = [
 		...(models ? [expression("gpu.product", "In", models.map(productOf))] : []),
 		...(excludedModels ? [expression("gpu.product", "NotIn", excludedModels.map(productOf))] : []),
-		// MiB; `Gt` is the only order that node affinity has for a minimum.
+		// In MiB. `Gt` is the only comparison of node affinity for a minimum.
 		...(memoryMinGb === undefined
 			? []
 			: [expression("gpu.memory", "Gt", [String(Math.ceil((memoryMinGb * 1e9) / MIB) - 1)])]),

@@ -25,7 +25,7 @@ const KEYS: Readonly<Record<string, string>> = {
 /** Lists without a key to which entries of the template are appended. */
 const APPENDED: ReadonlySet<string> = new Set(["tolerations", "envFrom"]);
 
-/** `null` removes a member. */
+/** Merges `over` into `base`; `null` removes a member. */
 export function merged(base: Json, over: Json): Json {
 	const result: Json = { ...base };
 	for (const [name, value] of Object.entries(over)) {

@@ -8,7 +8,7 @@ import { GPU_RESOURCE, type KubernetesSettings } from "../settings.ts";
 
 type Spec = WorkerSpec<KubernetesSettings>;
 
-/** Token and `env` are in the Secret only, since more users may read Pods. */
+/** Builds the Pod of a worker. Token and `env` are only in the Secret, since more users may read Pods. */
 export function podOf(spec: Spec, name: string): Json {
 	const { podTemplate = {}, gpu } = spec.settings;
 	const pod = merged({ metadata: {}, spec: podSpec(spec) }, podTemplate);
@@ -29,7 +29,7 @@ export function podOf(spec: Spec, name: string): Json {
 	};
 }
 
-/** The cluster's garbage collection removes it with its Pod. */
+/** Builds the Secret of a worker, which the cluster's garbage collection removes with its Pod. */
 export function secretOf(spec: Spec, pod: { name: string; uid: string }): Json {
 	const { workerId: worker, gpuCount: gpus } = spec;
 	return {

@@ -1,4 +1,4 @@
-/** The mark of a Pod that holds jobs: autoscalers of nodes leave it alone. */
+/** Marks Pods that hold jobs, so that autoscalers of nodes leave them alone. */
 import type { Clock } from "../../../kernel/system/clock.ts";
 import { statusOf } from "../api/client.ts";
 import type { Cluster, PodName } from "../cluster.ts";
@@ -19,7 +19,10 @@ export class BusyMark {
 		this.#over = q.over;
 	}
 
-	/** Failed calls are repeated. Without a Pod this only records the wish for the next call. */
+	/**
+	 * Sets or removes the mark; failed calls are repeated. Without a Pod the wanted state is only recorded for the next
+	 * call.
+	 */
 	async set(pod: PodName | undefined, isWanted = this.#isWanted): Promise<void> {
 		this.#isWanted = isWanted;
 		if (this.#isRunning) return;

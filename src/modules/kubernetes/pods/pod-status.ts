@@ -50,7 +50,7 @@ export function workerOf({ metadata }: Pod): string | undefined {
 	return metadata.annotations?.[ANNOTATIONS.worker];
 }
 
-/** The hash in its label. */
+/** Returns the service's hash in the label of a Pod. */
 export function serviceOf({ metadata }: Pod): string | undefined {
 	return metadata.labels?.[LABELS.service];
 }
@@ -68,19 +68,19 @@ export function hasBegun(pod: Pod): boolean {
 	return running !== undefined || terminated !== undefined;
 }
 
-/** The worker has ended. Sidecars may go on. */
+/** Whether the worker has ended; sidecars may still run. */
 export function hasEnded(pod: Pod): boolean {
 	const { phase } = pod.status ?? {};
 	return statusOf(pod)?.state?.terminated !== undefined || phase === "Succeeded" || phase === "Failed";
 }
 
-/** A running Pod that is not ready means that its node has stopped reporting. */
+/** Whether the node of a running Pod has stopped reporting: the Pod is then not ready. */
 export function isOnLostNode(pod: Pod): boolean {
 	const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
 	return statusOf(pod)?.state?.running !== undefined && ready?.status !== "True";
 }
 
-/** No container of the Pod runs. */
+/** Whether no container of the Pod runs. */
 export function allEnded({ status }: Pod): boolean {
 	return [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].every(
 		({ state }) => state?.running === undefined,
@@ -88,7 +88,7 @@ export function allEnded({ status }: Pod): boolean {
 }
 
 export interface Waiting extends WorkerReason {
-	/** Time until the worker is given up, ms. Undefined: waiting helps. */
+	/** Time until the worker is given up, ms; undefined if waiting may help. */
 	giveUpAfterMs?: number;
 }
 
@@ -96,7 +96,7 @@ export interface Waiting extends WorkerReason {
 const FINAL: readonly string[] = ["InvalidImageName", "ErrImageNeverPull"];
 const PULLS: readonly string[] = ["ErrImagePull", "ImagePullBackOff", "ImageInspectError", ...FINAL];
 
-/** The Secret follows the Pod, and claims may be created later, ms. */
+/** Time for a missing Secret or claim to appear, ms: the Secret is created after the Pod. */
 const CONFIG_MS = 30_000;
 
 export function waitingOf(pod: Pod): Waiting | undefined {
@@ -125,7 +125,7 @@ export function waitingOf(pod: Pod): Waiting | undefined {
 	};
 }
 
-/** A failed pull, not the pause after it. */
+/** Whether a pull has just failed; false during the pause after it. */
 export function isFailedPull(pod: Pod): boolean {
 	return statusOf(pod)?.state?.waiting?.reason === "ErrImagePull";
 }

@@ -10,11 +10,11 @@ import { type KubernetesClient, statusOf } from "../api/client.ts";
 import type { Pod } from "./pod-status.ts";
 
 const RESYNC_MS = 300_000;
-/** The server ends the watch after this, s. Longer than the resync. */
+/** Time after which the server ends the watch, s; longer than the interval of lists. */
 const WATCH_SECONDS = 330;
 const PAUSE_MS = [250, 5000] as const;
 const PAGE = "100";
-/** Bounds memory against a misbehaving API server. */
+/** Maximum Pods that are kept, so that a faulty API server cannot fill the memory. */
 const MOST_PODS = 50_000;
 
 interface Event {
@@ -135,7 +135,7 @@ export function podWatch(q: PodWatchOptions) {
 	void run();
 	return {
 		pods: pods as ReadonlyMap<string, Pod>,
-		/** Rejects with the last failure if the first list takes longer than `ms`. */
+		/** Waits for the first list. Rejects with the last failure if it takes longer than `ms`. */
 		async ready(ms: number): Promise<void> {
 			const over = new AbortController();
 			const late = q.clock.sleep(ms, over.signal).then(() => {

@@ -88,7 +88,7 @@ export class PodWorker extends WatchedWorker {
 		const { clock } = this.#q;
 		this.pod = pod;
 		this.#watchedSince = clock.now();
-		// The exit must not come before the start has resolved.
+		// The exit must not be reported before the start has resolved.
 		if (this.#isMissing) return void clock.sleep(0).then(() => this.#finish(this.#last, false));
 		const present = this.cluster.watch.pods.get(pod.uid);
 		if (!present) return;
@@ -106,7 +106,7 @@ export class PodWorker extends WatchedWorker {
 		else this.#finish(pod, false);
 	}
 
-	/** `began`: when the list was requested. */
+	/** Handles the end of a list. `began`: when it was requested. */
 	synced(began: LocalMs): void {
 		const { pod } = this;
 		if (pod && this.#watchedSince < began && !this.cluster.watch.pods.has(pod.uid)) this.#finish(this.#last, false);
@@ -122,7 +122,7 @@ export class PodWorker extends WatchedWorker {
 		void this.#busy.set(this.pod, isBusy);
 	}
 
-	/** Resolves when the exit was reported. Each call sends its own grace. */
+	/** Stops the worker; resolves when its exit was reported. Each call sends its own grace. */
 	async stop(graceMs: number): Promise<void> {
 		const { clock } = this.#q;
 		this.#isRequested = true;
@@ -175,7 +175,7 @@ export class PodWorker extends WatchedWorker {
 		this.#report({ state: "running" });
 	}
 
-	/** Gives up what cannot recover, else reports the wait. */
+	/** Gives up a Pod that cannot recover; otherwise reports why it waits. */
 	#evaluate(pod: Pod, { giveUpAfterMs, ...reason }: Waiting): void {
 		const isFailed = isFailedPull(pod);
 		if (isFailed && !this.#isPullFailed) this.#failedPulls += 1;
@@ -228,7 +228,7 @@ export class PodWorker extends WatchedWorker {
 		this.#q.onExit(this, { ...found, ...(this.#given && { reason: this.#given }) });
 	}
 
-	/** Repeats for `timeoutMs` while the API server does not answer. */
+	/** Removes the Pod; repeats for `timeoutMs` while the API server does not answer. */
 	async #remove(graceSeconds: number, timeoutMs = END_MS): Promise<void> {
 		const { signal } = this.left;
 		for (let waitedMs = 0; this.pod && !signal.aborted; waitedMs += RETRY_MS) {
@@ -241,12 +241,12 @@ export class PodWorker extends WatchedWorker {
 		}
 	}
 
-	/** A grace of 0 removes the Pod before its node has stopped it, s. */
+	/** Returns the minimum grace, s: a grace of 0 would remove the Pod before its node has stopped it. */
 	#leastGrace(): number {
 		return Number(!this.#last || hasBegun(this.#last) || !allEnded(this.#last));
 	}
 
-	/** A worker that runs from the start needs no notice. */
+	/** Reports the state of the worker; one that runs from the start needs no notice. */
 	#report(state: WorkerState): void {
 		if (this.noticed !== "" || state.state !== "running") this.#q.onState(this, state);
 	}
