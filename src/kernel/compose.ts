@@ -39,7 +39,7 @@ export interface App {
 	engine: Engine;
 	modules: ModuleHost;
 	events: EventBus;
-	/** Reads the certificate files again (D34). */
+	/** Reads the TLS certificate files again (D34). */
 	reload(): void;
 	/** Stops gracefully, once (D34). With `leaveWorkers`, launched workers run on where they can. */
 	stop(q?: { leaveWorkers?: boolean }): Promise<void>;
@@ -48,7 +48,7 @@ export interface App {
 /** Maximum time for connections after the drain, ms. */
 const CLOSE_MS = 2000;
 
-/** Kept-alive connections are served this long if other servers remain, ms. */
+/** Time for which kept-alive connections are still served if other servers remain, ms. */
 const LINGER_MS = 1000;
 
 /** Next to this file in the build, in `dist` when run from source. */
@@ -66,7 +66,7 @@ interface AppOptions {
 	env: Env;
 	/** Folders of built sites, by name. */
 	siteFolders?: Readonly<Record<string, string>>;
-	/** A longer gap between two clock readings is left out of the job clock, ms. */
+	/** Gap between two clock readings above which the job clock leaves it out, ms. */
 	pauseMs?: number | undefined;
 }
 

@@ -45,8 +45,8 @@ export interface Connection {
 type Values = Readonly<Record<string, string | undefined>>;
 
 /**
- * A named context, else the variables, else the current context. Never the address of one with the key of another.
- * Throws {@link CliError}.
+ * Returns the connection: a named context, else the variables, else the current context; never the address of one with
+ * the key of another. Throws {@link CliError}.
  */
 export function connectionOf({ url, key, context }: Values, env: Values): Connection {
 	const { SLUICE_URL: envUrl, SLUICE_API_KEY: envKey, SLUICE_CONTEXT: envContext } = env;

@@ -15,7 +15,7 @@ interface Context {
 }
 
 interface Contexts {
-	/** Used without a flag or variable. */
+	/** Name of the context that is used without a flag or variable. */
 	current: string | undefined;
 	all: readonly Context[];
 }
@@ -24,7 +24,7 @@ export function contextsFile(env: Env): string {
 	return join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "sluice", "contexts.json");
 }
 
-/** Empty without the file. Throws {@link CliError} for an unusable one. */
+/** Reads the contexts; empty without the file. Throws {@link CliError} for an unusable one. */
 export function readContexts(env: Env): Contexts {
 	const path = contextsFile(env);
 	const unusable = (): CliError =>

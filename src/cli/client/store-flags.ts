@@ -9,7 +9,7 @@ export function storeAddress(flag?: string): StoreAddress {
 	return loaded.store;
 }
 
-/** Throws {@link CliError} with `otherwise` for PostgreSQL. */
+/** Returns the path of the SQLite store. Throws {@link CliError} with `otherwise` for PostgreSQL. */
 export function sqlitePath(flag: string | undefined, otherwise: string): string {
 	const store = storeAddress(flag);
 	if (store.kind === "sqlite") return store.path;

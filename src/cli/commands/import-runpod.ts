@@ -66,7 +66,10 @@ function importedFrom(value: unknown, file: string): Imported[] {
 	);
 }
 
-/** What stands as `${NAME}` there is a text, which must not become a variable of who applies the file. */
+/**
+ * Returns the variables. `${NAME}` in RunPod's description is text, which must not become a variable of the operator
+ * who applies the file.
+ */
 function written(env: unknown): { env?: Members } {
 	if (!isObject(env)) return {};
 	const texts = Object.entries(env).map(([name, value]) => [
@@ -81,7 +84,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
 	["networkVolumes", ": mount a folder with launcher.volumes: [/folder:/runpod-volume]"],
 ]);
 
-/** Members of RunPod's answer that describe it, and are no settings. */
+/** Members of RunPod's answer that are no settings. */
 const DESCRIBING = ["requestUrls", "createdAt"];
 
 function fromApi(endpoint: Members): Imported {

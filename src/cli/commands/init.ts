@@ -65,7 +65,7 @@ function copyStarter(starter: string, folder: string): string[] {
 	return files;
 }
 
-/** The kit goes along, so that the folder works on any machine and in an image. */
+/** Copies the kit into the folder, so that the folder works on any machine and in an image. */
 function copyKit(folder: string): void {
 	cpSync(join(PACKAGE, "dist", "worker"), join(folder, "dist"), { recursive: true });
 	const exports = { types: "./dist/types/src/index.d.ts", default: "./dist/index.js" };

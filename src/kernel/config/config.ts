@@ -33,7 +33,7 @@ export interface Config {
 	apiKey?: string | undefined;
 	/** Source of the key for stored secrets (D22). */
 	secret?: string | undefined;
-	/** The one that `secret` replaces. */
+	/** The earlier secret, which `secret` replaces. */
 	secretPrevious?: string | undefined;
 	/** Time that running jobs get at a stop (D34). */
 	drainMs: number;
@@ -43,7 +43,7 @@ export interface Config {
 	gpus: number;
 	/** What the management API may use (D49). */
 	management: ManagementRules;
-	/** What launchers have read of their own members, by type. */
+	/** Settings that launchers have read from their members of the file, by type. */
 	launchers: Readonly<Record<string, unknown>>;
 	/** A level, then those of areas: `info,webhook=debug`. */
 	logLevel: string;
@@ -63,7 +63,7 @@ export interface Config {
 /** `url` may contain a password (D34). */
 export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
 
-/** Keyed as {@link OPTIONS}, in their units. */
+/** Values of {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
 	"tls" | "endpoints" | "modules" | "management" | "secretVariables" | "store" | "drainMs" | "budgets" | "launchers"
@@ -122,7 +122,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	if (problems.length > 0) return { ok: false, problems };
 
 	const { publicUrl, advertiseUrl, corsOrigins } = values;
-	// 0 where nothing bounds the process.
+	// Undefined (0) if nothing bounds the memory of the process.
 	const memory = process.constrainedMemory() || undefined;
 	return {
 		ok: true,
@@ -145,7 +145,7 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 	};
 }
 
-/** Loads what commands with only a store need. */
+/** Loads the options of commands that need only a store. */
 export function loadStore(
 	sources: Omit<Sources, "readFile" | "modules">,
 ): { ok: true; store: StoreAddress } | { ok: false; problems: string[] } {

@@ -13,7 +13,7 @@ type Source = Pick<Sources, "env"> & { path: string };
 
 interface FileEndpoint {
 	endpoint: Endpoint;
-	/** What the file says, with values of variables and absolute paths. */
+	/** The settings in the file, with values of variables and absolute paths. */
 	given: Settings;
 }
 

@@ -5,7 +5,7 @@ import type { ManagementRules } from "../core/management/rules.ts";
 import { readEndpoint } from "../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";
 
-/** Requests name image and command; these stand for them. */
+/** Placeholders for image and command, which requests name. */
 const REQUESTED = { image: "worker", command: ["worker"] };
 
 /** With absolute paths. `raw` fits the schema unless there are problems. */
@@ -16,7 +16,7 @@ export function readManagement(raw: unknown, path: string, problems: string[]): 
 	};
 	if (given === undefined || given === null) return rules;
 	const launcher = typeof given === "string" ? { type: given } : given;
-	// Images of a new endpoint are on no machine yet.
+	// The image of a new endpoint is not on any machine yet.
 	const settings = launcher.type === "docker" ? { pullPolicy: "missing", ...launcher } : launcher;
 	const read = readEndpoint("management", { launcher: { ...REQUESTED, ...settings } });
 	if (!read.ok) {

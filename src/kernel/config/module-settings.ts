@@ -14,14 +14,14 @@ export interface ModuleSettings<Settings> {
 
 /** Where a member was read, for values that it only names. */
 export interface SettingsSource {
-	/** That of the file. */
+	/** Path of the file. */
 	readonly path: string;
 	readonly env: Env;
 	/** Undefined if the file cannot be read. */
 	readFile(path: string): string | undefined;
 	/** Sentences that refuse the start are added here. */
 	readonly problems: string[];
-	/** Workers do not get this variable. */
+	/** Marks a variable as one that workers do not get. */
 	keepSecret(variable: string): void;
 }
 

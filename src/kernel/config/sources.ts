@@ -15,7 +15,7 @@ export interface Sources {
 	cwd: string;
 	/** Undefined if the file cannot be read. */
 	readFile: (path: string) => string | undefined;
-	/** Their members of the file are checked by them. */
+	/** Modules, which check their members of the file. */
 	modules: readonly ConfiguredModule[];
 }
 
@@ -69,7 +69,7 @@ export function optionText(
 	return env[variable] ? { source: variable, text: env[variable] } : undefined;
 }
 
-/** Has the schema's type unless there are problems. */
+/** Returns the value of an option; it has the schema's type unless there are problems. */
 export function optionValue(
 	sources: TextSources,
 	option: Option,

@@ -3,7 +3,10 @@ import { isObject } from "../lib/schema.ts";
 import { isOwnSecret } from "./options.ts";
 import type { Env } from "../lib/env.ts";
 
-/** A value that is the variable of this name. With a further `$` before it, the text itself, as in Compose files. */
+/**
+ * Matches a value that stands for the variable of this name. With a further `$` before it, it is the text itself, as in
+ * Compose files.
+ */
 const VARIABLE = /^\$(\$*)\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
 export interface Variables {
@@ -35,12 +38,12 @@ export function variables({ env }: { env: Env }, problems: string[]): Variables 
 	};
 }
 
-/** The text with which a file says `text`: what others wrote is never read as a variable. */
+/** Returns the form in which a file must have `text`, so that a text of others is never read as a variable. */
 export function asWritten(text: string): string {
 	return VARIABLE.test(text) ? `$${text}` : text;
 }
 
-/** All texts in a value. */
+/** Returns a value with variables in all its texts replaced. */
 export function withVariables(value: unknown, at: string, variables: Variables): unknown {
 	if (Array.isArray(value)) return value.map((item, index) => withVariables(item, `${at}.${index}`, variables));
 	if (!isObject(value)) return variables.valueOf(value, at);

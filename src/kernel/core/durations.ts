@@ -12,14 +12,14 @@ const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(
 
 export const DURATION_RULE = "numbers with d, h, m, s or ms, the largest unit first, such as 24h or 1h30m";
 
-/** Ms; undefined for other text. */
+/** Returns the duration in ms; undefined for other text. */
 export function parseDuration(text: string): number | undefined {
 	const counts = DURATION.exec(text)?.slice(1);
 	if (counts === undefined || text === "") return undefined;
 	return Object.values(UNITS).reduce((sum, ms, index) => sum + Number(counts[index] ?? 0) * ms, 0);
 }
 
-/** Exact: {@link parseDuration} returns `ms` again. */
+/** Returns a text from which {@link parseDuration} returns `ms` again. */
 export function durationText(ms: number): string {
 	if (ms % 1000 !== 0 && ms < 10_000) return `${ms}ms`;
 	let rest = ms;
@@ -48,7 +48,7 @@ export function withDurations(schema: Schema, value: unknown): unknown {
 	});
 }
 
-/** The reverse, for people. */
+/** Replaces numbers by duration texts, the reverse of {@link withDurations}. */
 export function withDurationTexts(schema: Schema, value: unknown): unknown {
 	return mapped(schema, value, (number, unitMs) =>
 		typeof number === "number" ? durationText(number * unitMs) : number,

@@ -1,4 +1,4 @@
-/** What a request is refused with; all codes are in `error-table.ts`. */
+/** Errors that refuse a request; all codes are in `error-table.ts`. */
 import type { Fault } from "../lib/schema.ts";
 import { type ErrorCode, type ErrorEntry, ERRORS, type ModuleError } from "./error-table.ts";
 
@@ -10,7 +10,7 @@ export class ApiError extends Error {
 	readonly allow: string | undefined;
 	/** Seconds; `values.retryAfter` overrides the table. */
 	readonly retryAfter: number | undefined;
-	/** Though its status is 500 or more, the service has no fault. */
+	/** Whether the service is not at fault although the status is 500 or more. */
 	readonly isExpected: boolean;
 
 	constructor(
@@ -29,7 +29,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** Has no `status` or `id` member (D3). */
+/** Returns the body of an error. It has no member `status` or `id` (D3). */
 export function errorBody(error: ApiError): string {
 	return JSON.stringify({
 		error: error.message,

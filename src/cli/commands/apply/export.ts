@@ -53,7 +53,7 @@ function exported(endpoint: Endpoint): unknown {
 	};
 }
 
-/** What differs from the default; undefined if nothing does. */
+/** Returns the members that differ from the default; undefined if none does. */
 function without(standard: unknown, value: unknown): unknown {
 	if (!isObject(standard) || !isObject(value))
 		return JSON.stringify(standard) === JSON.stringify(value) ? undefined : value;
@@ -64,13 +64,19 @@ function without(standard: unknown, value: unknown): unknown {
 	return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
-/** A worker's own key of this name is none of who applies the file. */
+/**
+ * Returns the variable for a value. A worker's own `SLUICE_API_KEY` gets another name, since it is not the key of the
+ * operator who applies the file.
+ */
 function variableFor(name: string): string {
 	const variable = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d)/, "_");
 	return isOwnSecret(variable) ? `WORKER_${variable}` : variable;
 }
 
-/** A folder that is not set is that of the service there, and that of the file here. */
+/**
+ * Returns a comment for a folder that is not set: it is the service's folder there, and would be the file's folder
+ * here.
+ */
 function folderNote({ id, launcher }: Endpoint): string {
 	const resolved = resolvePaths(launcher, "/") as unknown as Record<string, unknown>;
 	if (!("cwd" in resolved) || "cwd" in launcher) return "";

@@ -1,4 +1,4 @@
-/** What differs between the endpoints of a file and those of a service. */
+/** Compares the endpoints of a file with those of a service. */
 import type { ChangedEndpoint, Endpoint } from "../../../kernel/api/endpoints.ts";
 import { withDurationTexts } from "../../../kernel/core/durations.ts";
 import { MOST_COMPARED } from "../../../kernel/core/endpoints/endpoint-changes.ts";
@@ -9,7 +9,7 @@ import { CliError } from "../../client/errors.ts";
 import { path, type ServiceClient } from "../../client/service-client.ts";
 import { styled } from "../../framework/style.ts";
 
-/** Characters of settings in one comparison, unless one endpoint has more. */
+/** Maximum characters of settings in one comparison, unless one endpoint has more. */
 const MOST_TEXT = 500_000;
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export async function planOf(
 	return { endpoints: planned, untouched: [] };
 }
 
-/** Endpoints by the comparisons that take them. */
+/** Splits the endpoints into comparisons. */
 function pagesOf(endpoints: ReadonlyMap<string, Settings>): [string, Settings][][] {
 	const pages: [string, Settings][][] = [];
 	let room = 0;
@@ -110,7 +110,7 @@ function changeText({ field, action, before, after }: Change): string {
 	return `${field}: ${action === "change" ? `${old} -> ${now}` : action === "add" ? now : old}`;
 }
 
-/** In the form of the file. */
+/** Returns a value in the form of the file. */
 function valueText(field: string, value: unknown): string {
 	const names = field.split(".");
 	const nested = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);

@@ -23,7 +23,7 @@ export function imageName(text: string): ImageName {
 	};
 }
 
-/** Takes whatever users and Docker's files call a registry; returns host and port. */
+/** Returns host and port of a registry from any of the names that users and Docker's files give it. */
 export function registryName(text: string): string {
 	const host = text
 		.trim()

@@ -2,7 +2,7 @@ export interface Peer {
 	readonly remoteAddress?: string | undefined;
 }
 
-/** One customer has the first 64 bits of an IPv6 address for itself, so these count as one address. */
+/** Returns the address for budgets. An IPv6 network of 64 bits belongs to one customer, so it counts as one address. */
 export function networkOf({ remoteAddress = "" }: Peer): string {
 	if (!remoteAddress.includes(":")) return remoteAddress;
 	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remoteAddress)?.[1];

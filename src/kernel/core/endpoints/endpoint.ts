@@ -9,7 +9,7 @@ import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefa
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";
 
-/** Type (D25) and the settings that this launcher declares. */
+/** The type of a launcher (D25), and the settings that it declares. */
 export interface LauncherSettings {
 	type: string;
 }
@@ -20,7 +20,7 @@ export interface Endpoint {
 	name: string;
 	workersMin: number;
 	workersMax: number;
-	/** Seconds until an idle worker above `workersMin` stops. */
+	/** Seconds after which an idle worker above `workersMin` is stopped. */
 	idleTimeout: number;
 	executionTimeoutMs: number;
 	scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
@@ -28,7 +28,7 @@ export interface Endpoint {
 	launcher: LauncherSettings;
 	env: Record<string, string>;
 	limits: "off" | LimitChanges;
-	/** Retention of results, and of records. */
+	/** How long results and records are kept. */
 	retention: { run: number; runsync: number; records: number };
 	leaseMs: number;
 	/** Time from the stop signal to the end of the process (D18). */
@@ -41,47 +41,47 @@ export interface Endpoint {
 	gpuMemoryGb?: number;
 	/** How idle workers give up their GPUs and get them again (D28); absent: they are stopped. */
 	sleep?: SleepSettings;
-	/** A worker that uses more is stopped. */
+	/** Whether a worker that uses more than `gpuMemoryGb` is stopped. */
 	gpuMemoryEnforce: boolean;
-	/** Counts where GPUs are scarce. */
+	/** Decides which endpoint gets GPUs first. */
 	priority: Priority;
-	/** Its busy workers, when they make room for a higher priority. */
+	/** Whether workers get the `X-Request-Id` of a job's submission. */
 	passRequestId: boolean;
-	/** Each launched worker first runs a job with this input. */
+	/** Warm-up: each launched worker first runs a job with this input. */
 	warmup?: { input: unknown };
-	/** How its workers are replaced. */
+	/** How workers of earlier releases are replaced. */
 	release: ReleaseSettings;
-	/** What RunPod's management API stores beside the other settings (D49). */
+	/** Members of RunPod's management API that are no other settings (D49). */
 	management?: ManagementSetting;
 	webhooks: { schedule: Schedule; input: boolean };
 	/** Signs webhooks (D21); never returned, published or logged. */
 	webhookSecret?: string;
 }
 
-/** Numbers of workers, jobs and crashes; see `core/releases/`. */
+/** Settings of releases: numbers of workers, jobs and crashes; see `core/releases/`. */
 export interface ReleaseSettings {
 	maxSurge: number;
 	failAfter: number;
-	/** Absent: a new version is judged by its first healthy worker. */
+	/** Absent: a new version is healthy with its first healthy worker. */
 	canary?: CanarySettings;
 }
 
-/** The share of the jobs that a new version gets, and how it is compared with the one before. */
+/** The share of the jobs that a new version gets, and the bounds of its comparison with the version before. */
 export interface CanarySettings {
 	percent: number;
 	minJobs: number;
 	maxMs: number;
-	/** Ratio of the p95 of runs; 0: not judged. */
+	/** Highest ratio of the p95 run times; 0: run times are not compared. */
 	maxSlowdown: number;
 }
 
-/** The commands are a program and its arguments. */
+/** Settings of sleep; a command is a program and its arguments. */
 export interface SleepSettings {
 	command: string[];
 	wakeCommand: string[];
-	/** Bounds each command. */
+	/** Maximum time of each command, ms. */
 	timeoutMs: number;
-	/** Bounds the time asleep. */
+	/** Maximum time asleep, ms. */
 	maxMs: number;
 }
 
@@ -136,7 +136,7 @@ function isFraction(value: unknown): boolean {
 /** RunPod's variable for `initTimeoutMs`, in seconds. */
 const INIT_TIMEOUT = "RUNPOD_INIT_TIMEOUT";
 
-/** Ms by the variable. Undefined if it is not set, NaN if it is no time. */
+/** Returns the value of the variable in ms; undefined if it is not set, NaN if it is not a time. */
 function initTimeoutIn(env: unknown): number | undefined {
 	const given = isObject(env) ? env[INIT_TIMEOUT] : undefined;
 	if (isAbsent(given) || given === "") return undefined;
@@ -160,7 +160,7 @@ function readLauncher({ type, ...settings }: LauncherSettings): LauncherSettings
 	return { type, ...Object.fromEntries(given) };
 }
 
-/** `false` becomes `off`; absent and `null` members are dropped. */
+/** Reads limits: `false` becomes `off`; absent and `null` members are dropped. */
 function readLimits(raw: unknown): Endpoint["limits"] {
 	if (!isObject(raw)) return "off";
 	const limits: LimitChanges = {};
@@ -202,22 +202,24 @@ function merged(current: unknown, patch: unknown): unknown {
 	return Object.fromEntries(members);
 }
 
-/** Only the names in `env`, no webhook secret. */
+/** Settings as clients see them: only the names in `env`, no webhook secret. */
 export type ShownSettings = Omit<Endpoint, "env" | "webhookSecret"> & { env: string[] };
 
-/** Shown to callers who may read the endpoint (D39). */
+/** Returns the settings that callers who may read the endpoint see (D39). */
 export function settingsOf(endpoint: Endpoint): ShownSettings {
 	const { env, webhookSecret: _, ...settings } = endpoint;
 	return { ...settings, env: Object.keys(env) };
 }
 
-/** Submissions are refused while more jobs wait (spec 8 rule 2, D23); undefined: no bound. */
+/**
+ * Returns the number of waiting jobs beyond which submissions are refused (spec 8 rule 2, D23); undefined: no bound.
+ */
 export function queueBound(endpoint: Endpoint): number | undefined {
 	if (endpoint.limits === "off" || endpoint.limits.queue === "off") return undefined;
 	return endpoint.limits.queue ?? Math.max(50, endpoint.workersMax * 500);
 }
 
-/** Bytes of all jobs of the endpoint (D43); undefined: no bound. */
+/** Returns the maximum bytes of all jobs of the endpoint (D43); undefined: no bound. */
 export function storedBound({ limits }: Endpoint): number | undefined {
 	const megabytes = limits === "off" ? "off" : (limits.storedMb ?? STORED_MB);
 	return megabytes === "off" ? undefined : megabytes * 2 ** 20;
@@ -229,13 +231,13 @@ export function gpuBound({ limits }: Endpoint): number | undefined {
 	return seconds === "off" ? undefined : seconds;
 }
 
-/** Bounds the chunks of a job (D43); undefined: no bound. */
+/** Returns the bounds on the chunks of a job (D43); undefined: no bound. */
 export function streamBound({ limits }: Pick<Endpoint, "limits">): { bytes: number; chunks: number } | undefined {
 	const megabytes = limits === "off" ? "off" : (limits.streamMb ?? STREAM_MB);
 	return megabytes === "off" ? undefined : { bytes: megabytes * 2 ** 20, chunks: STREAM_CHUNKS };
 }
 
-/** Ms after the end (D9). */
+/** Returns how long a result is kept after the end of the job, ms (D9). */
 export function retentionOf(endpoint: Endpoint, operation: "run" | "runsync" | "openai"): number {
 	return operation === "run" ? endpoint.retention.run : endpoint.retention.runsync;
 }

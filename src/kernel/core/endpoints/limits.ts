@@ -15,10 +15,10 @@ export const LIMITED_OPERATIONS = [
 
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
-/** MB of 1,048,576 bytes of an endpoint's inputs, results and chunks (D43). */
+/** Default maximum of an endpoint's inputs, results and chunks, MB of 1,048,576 bytes (D43). */
 export const STORED_MB = 10_240;
 
-/** Chunks of one job (D43). */
+/** Default maximum of the chunks of one job, MB (D43). */
 export const STREAM_MB = 256;
 export const STREAM_CHUNKS = 1_000_000;
 
@@ -31,11 +31,11 @@ export interface Limits {
 /** Limits of the endpoint as a whole (D23, D43). */
 export const WHOLE_LIMITS = ["queue", "storedMb", "streamMb", "gpuSecondsPerDay"] as const;
 
-/** Overrides (D24, D35). */
+/** Limits that differ from the defaults (D24, D35). */
 export type LimitChanges = Partial<Record<(typeof WHOLE_LIMITS)[number], number | "off">> &
 	Partial<Record<LimitedOperation, { per10s?: number | "off"; concurrent?: number | "off" }>>;
 
-/** Spec 8. */
+/** Defaults of the specification (spec 8). */
 export const DEFAULT_LIMITS: Readonly<Record<LimitedOperation, Readonly<Limits>>> = {
 	run: { per10s: 1000, concurrent: 200 },
 	runsync: { per10s: 2000, concurrent: 400 },

@@ -1,6 +1,6 @@
 /** Sliding window of a rate limit (D24): exact, O(1) per request, no memory while idle. */
 
-/** Spec 8. */
+/** Length of the window, ms (spec 8). */
 export const WINDOW_MS = 10_000;
 
 const INITIAL_SIZE = 16;
@@ -48,7 +48,7 @@ export function rateWindow() {
 			prune(monotonic(now));
 			return count;
 		},
-		/** Ms until fewer than `limit` requests are in the window, if none are added. */
+		/** Returns the ms until fewer than `limit` requests are in the window, if none are added. */
 		wait(limit: number, now: number): number {
 			const at = monotonic(now);
 			prune(at);
@@ -65,7 +65,7 @@ export function rateWindow() {
 				count += 1;
 			}
 		},
-		/** Moments and the number of requests added then, the oldest first. */
+		/** Returns the times at which requests were added and their numbers, the oldest first. */
 		moments(now: number): [at: number, requests: number][] {
 			prune(monotonic(now));
 			const moments: [number, number][] = [];

@@ -1,13 +1,13 @@
 /**
- * What the calls of a worker prove about an attempt (D16). Two processes may use one worker id, and a proxy may repeat
- * or delay a call: that one call does not name an attempt proves nothing while another call did a moment ago.
+ * Decides what calls of a worker prove about an attempt (D16). Two processes may use one worker id, and a proxy may
+ * repeat or delay a call, so a call that does not name an attempt proves nothing if another call named it a moment ago.
  */
 import type { Attempt, Job } from "./job.ts";
 
 /** After a sign, omissions prove nothing for this time, or for a shorter lease, ms. */
 const SIGN_MS = 20_000;
 
-/** Least part of a ping interval between two omissions that count: pings may be a little early. */
+/** Minimum part of a ping interval between two omissions that count, since pings may be a little early. */
 const INTERVAL_PART = 0.9;
 
 /** Times are ms since the epoch. */
@@ -17,7 +17,7 @@ export interface AttemptSigns extends Pick<Attempt, "startedAt" | "missed"> {
 	leaseMs: number;
 }
 
-/** A sign renews the lease, so the lease contains its time. */
+/** Returns the signs of a run. A sign renews the lease, so its time follows from the lease. */
 export function signsOfRun({ startedAt = 0, leaseUntil = 0, leaseMs, missed }: Job): AttemptSigns {
 	return { startedAt, signAt: Math.max(startedAt, leaseUntil - leaseMs), leaseMs, missed };
 }

@@ -1,4 +1,4 @@
-/** What a search of jobs finds, and how much a page reads (D39). */
+/** Defines what a search of jobs matches, and how much a page reads (D39). */
 import type { Job } from "./job.ts";
 
 /** Maximum number of jobs that a page of a list, or a count, reads from one index. */
@@ -14,7 +14,10 @@ export const LONGEST_SEARCH = 200;
 export const SEARCHED_CHARACTERS = 16_000;
 export const PREVIEW_CHARACTERS = 500;
 
-/** Texts are compared in lower case (ASCII), and without the space after a member's colon, which clients may write. */
+/**
+ * Returns a text in the form in which it is compared: lower case (ASCII), and without the space after a member's colon,
+ * which clients may write.
+ */
 export function searchable(text: string): string {
 	return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()).replaceAll('": ', '":');
 }

@@ -3,7 +3,7 @@ import type { Attempt, AttemptEnd, Job } from "./job.ts";
 import { missedAfterSign, signsOfRun } from "./attempt-signs.ts";
 import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
 
-/** At this many losses a job fails instead of returning to the queue (D16). */
+/** Number of losses at which a job fails instead of returning to the queue (D16). */
 export const MAX_LOSSES = 3;
 
 export interface EventContext {
@@ -15,7 +15,7 @@ export interface EventContext {
 	over?: boolean;
 	/** How the process ended, or why its start failed, if that is why. */
 	workerEnd?: string | undefined;
-	/** The queue deadline stays that of before. */
+	/** Whether the job keeps the queue deadline that it had before. */
 	keepsDeadline?: boolean;
 	/** What a `resume` continues: a lost attempt, and when the wait before it began. */
 	resumed?: Pick<Attempt, "startedAt"> & Pick<Job, "queuedAt">;
@@ -33,7 +33,7 @@ export interface TransitionStep {
 	erase: boolean;
 	remove: boolean;
 	stop?: string;
-	/** The webhook is due (D21). */
+	/** Whether the job has ended, so that its webhook is due (D21). */
 	ended: boolean;
 }
 
@@ -99,7 +99,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				after.endedAt = now;
 				after.leaseUntil = undefined;
 				result.ended = true;
-				// Only a retry could need the secrets again (D22).
+				// Secrets are kept only while a retry may need them (D22).
 				if (!allowed(after.state, "retry")) after.s3Config = undefined;
 				break;
 			case "stop":
@@ -185,7 +185,7 @@ export function resumedBy(
 ): EventContext | undefined {
 	// A released run that is over was never delivered, or the service stopped it: no worker runs it.
 	const last = history.findLast(({ end, open }) => end !== "released" || open);
-	// Losses of before a retry do not count, and stored chunks may have been dropped with the attempt.
+	// Losses before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;
 	if (last?.end !== "lost" || last.worker !== worker) return undefined;
 	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;

@@ -19,15 +19,15 @@ export interface Job {
 	/** Absent while waiting. */
 	startedAt?: number | undefined;
 	endedAt?: number | undefined;
-	/** The last `/retry`. */
+	/** Time of the last `/retry`. */
 	retriedAt?: number | undefined;
-	/** 0 before the first; never reset (D16). */
+	/** Number of the attempt: 0 before the first, never reset (D16). */
 	attempt: number;
 	/** Absent while waiting. */
 	worker?: string | undefined;
 	/** Version of the release that launched the worker (D50); absent for workers that were started elsewhere. */
 	release?: number | undefined;
-	/** Since submission or the last retry (D16). */
+	/** Losses since submission or the last retry (D16). */
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
@@ -48,7 +48,7 @@ export interface Job {
 	recordMs: number;
 	/** Payloads are erased; only `/v1` still returns the job (D9). */
 	erased: boolean;
-	/** The next `dueEvent`. */
+	/** Time of the next `dueEvent`. */
 	dueAt: number;
 	/** URL (spec 6). */
 	webhook?: string | undefined;
@@ -60,7 +60,7 @@ export interface Job {
 	trace?: string | undefined;
 }
 
-/** {@link newJob} adds the rest. */
+/** Members of a new job; {@link newJob} adds the rest. */
 export type Submission = Pick<
 	Job,
 	| "id"
@@ -106,7 +106,7 @@ export interface Attempt {
 	open: boolean;
 	/** Positive: see `Job`; negative: minus the time of the last sign after its start that it ran. */
 	missed: number;
-	/** The end of the worker's process ended it, not a report. */
+	/** Whether the end of the worker's process ended the attempt, not a report. */
 	killed?: boolean;
 	/** See `exitPhrase`. */
 	workerEnd?: string;
@@ -123,7 +123,7 @@ export function warmupId(worker: string): string {
 	return `warmup-${worker}`;
 }
 
-/** Other texts need no lookup in the store. */
+/** Whether a text can be the id of a job; others need no lookup in the store. */
 export function isJobId(id: string): boolean {
 	return /^[a-zA-Z0-9_-]{1,80}$/.test(id);
 }

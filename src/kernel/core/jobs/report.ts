@@ -1,24 +1,24 @@
-/** Posts of workers (protocol B.5, D19). */
+/** Reads posts of workers (protocol B.5, D19). */
 
 import type { JsonText } from "../../lib/json/json-text.ts";
 import { isObject } from "../../lib/schema.ts";
 import { className, replaceControls } from "../../lib/text.ts";
 
-/** Bytes (D19). */
+/** Maximum size of a result, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
 
-/** Lines in one post to job-done-batch or job-stream-batch, and its body in bytes. */
+/** Maximum lines in one post to job-done-batch or job-stream-batch, and maximum bytes of its body. */
 export const LINES_TOGETHER = 128;
 export const LINES_BODY_LIMIT = 1024 * 1024;
 
-/** JSON text in bytes; larger outputs are split (spec 2.7, D7). */
+/** Maximum size of a chunk's output, bytes of JSON text; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;
 
 export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
 
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
-/** JSON texts. */
+/** Members of a post as JSON texts. */
 export type ReportParts = Partial<Record<Exclude<(typeof REPORT_MEMBERS)[number], "output">, string>> & {
 	output?: JsonText;
 };
@@ -33,7 +33,7 @@ export type Report =
 			restart: boolean;
 	  };
 
-/** IN_PROGRESS is progress, a non-null `error` a failure, all else a success. */
+/** Reads a post: IN_PROGRESS is progress, a non-null `error` a failure, all else a success. */
 export function readReport(parts: ReportParts): Report {
 	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
 	const restart = parts.stopPod === "true";
@@ -43,10 +43,10 @@ export function readReport(parts: ReportParts): Report {
 	return { kind: "end", on: "fail", ...output, error, restart };
 }
 
-/** Members `event` of what RunPod's SDK reports of a start alone. */
+/** Values of `event` with which RunPod's SDK reports that a start failed. */
 const START_EVENTS = ["prestart_failed", "prestart_timeout", "prestart_cancelled"];
 
-/** Characters of an error that is read; longer ones are those of handlers. */
+/** Maximum characters of an error that may report a failed start; longer ones are those of handlers. */
 const START_LENGTH = 64 * 1024;
 
 const REASON_LENGTH = 500;

@@ -4,13 +4,13 @@ import { shownName } from "../../lib/json/json-name.ts";
 import type { JsonKind } from "../../lib/json/json-scan.ts";
 import { check, type Fault, isAbsent, isObject, type Read, type Schema, sentence } from "../../lib/schema.ts";
 
-/** More would break Python's parser in a worker (D4). */
+/** Bounds of nesting and digits: more would break Python's parser in a worker (D4). */
 const BOUNDS = { maxDepth: 500, maxDigits: 4000 } as const;
 
 /** JSON bytes of each of `webhook`, `policy` and `s3Config`, which are kept in memory. */
 export const SETTING_LIMIT = 65_536;
 
-/** Other members are ignored, nested ones too (D4). */
+/** Schema of a submission; other members are ignored, nested ones too (D4). */
 export const SUBMISSION_SCHEMA = {
 	type: "object",
 	required: ["input"],
@@ -113,7 +113,7 @@ type Policy = Partial<Record<"executionTimeout" | "ttl", number | null>> & {
 
 const OPTIONAL = ["webhook", "policy", "s3Config"] as const;
 
-/** Returns all faults with field and bound. */
+/** Reads a submission. Returns all faults with field and bound. */
 export function readSubmission(parts: SubmissionParts): Read<{ options: SubmissionOptions }> {
 	const { input, webhook, policy, s3Config } = parts;
 	// Fast path: most submissions have only an input.

@@ -45,8 +45,8 @@ const FINALS = {
 } as const satisfies Record<Exclude<JobState, "IN_QUEUE" | "IN_PROGRESS">, Pick<TimelineEvent, "event" | "message">>;
 
 /**
- * The oldest first. Only the last retry's time is recorded: an earlier retry is shown at the start of the next attempt
- * if the previous one failed or timed out, else not at all.
+ * Returns the events of a job, the oldest first. Only the last retry's time is recorded: an earlier retry is shown at
+ * the start of the next attempt if the previous one failed or timed out, else not at all.
  */
 export function timelineOf(
 	job: Job,

@@ -24,7 +24,7 @@ export interface AttemptDetails {
 /** Stop requested, reported by the worker, process ended (D18). */
 export const STOP_STEPS = ["unconfirmed", "confirmed", "killed"] as const;
 
-/** The oldest first; the last one is from the job's record. */
+/** Returns the attempts, the oldest first; the last one is from the job's record. */
 export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts = endedAndPresent(job, history);
 	return attempts.map((details, index) => {
@@ -85,10 +85,10 @@ export interface WaitSample {
 	idle: readonly string[];
 	busy: readonly string[];
 	starting: readonly string[];
-	/** When the first of those was started, ms since the epoch. */
+	/** When the first of the starting workers was started, ms since the epoch. */
 	startingSince?: number | undefined;
 	waiting?: string | undefined;
-	/** One of the starting ones runs its warm-up. */
+	/** Whether one of the starting workers runs its warm-up. */
 	isWarming?: boolean;
 	/** Workers that may still run an old attempt of the job. */
 	fenced: readonly string[];

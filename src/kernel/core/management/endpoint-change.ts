@@ -114,7 +114,7 @@ function mergedGpu(before: GpuContent, given: Nullable<GpuContent>): GpuContent 
 	};
 }
 
-/** Rules beside the schema that are 422 all the same. */
+/** Rules the schema cannot express; RunPod answers 422 too. */
 function misplaced({ workers, gpu, cpu }: EndpointRequest, { scaling }: EndpointContent): Fault[] {
 	const faults: Fault[] = [];
 	if (workers?.idleTimeout && scaling.type === "REQUEST_COUNT")

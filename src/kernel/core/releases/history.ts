@@ -1,7 +1,7 @@
 /** The releases of an endpoint in their order (D50). */
 import type { ReleaseSettings } from "../endpoints/endpoint.ts";
 
-/** So many are kept, and those that workers run. */
+/** Number of releases that are kept, in addition to those that workers run. */
 export const KEPT_RELEASES = 100;
 
 export interface Release {
@@ -14,8 +14,8 @@ export interface Release {
 }
 
 /**
- * The last healthy release whose settings have not failed since: one that is rolled back to it and fails too does not
- * come back. `releases`: the earlier versions first; the last one is current.
+ * Returns the last healthy release whose settings have not failed since: a release that failed after a rollback to it
+ * is not chosen again. `releases`: earlier versions first; the last one is current.
  */
 export function rollbackTarget<R extends Release>(releases: readonly R[]): R | undefined {
 	const current = releases.at(-1);
@@ -36,7 +36,7 @@ export function hasFailed(
 	return state === "unproven" && reason === undefined && failAfter > 0 && failures >= failAfter;
 }
 
-/** Versions that are not kept once `added` more are stored. `running`: launch hashes of workers. */
+/** Returns the versions that are not kept once `added` more are stored. `running`: launch hashes of workers. */
 export function outdatedVersions(
 	releases: readonly Release[],
 	{ added, running }: { added: number; running: ReadonlySet<string> },

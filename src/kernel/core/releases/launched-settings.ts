@@ -1,4 +1,4 @@
-/** What a release is a version of: the settings with which workers are launched (D50). */
+/** The settings with which workers are launched; a release is a version of them (D50). */
 import { changesBetween } from "../endpoints/endpoint-changes.ts";
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
@@ -27,7 +27,7 @@ export interface ReleaseChange {
 	new: unknown;
 }
 
-/** Stand for values of variables, which are secret. */
+/** Texts that replace values of variables, which are secret. */
 const SET = "(set)";
 const CHANGED = "(changed)";
 

@@ -1,4 +1,4 @@
-/** How many workers of an earlier release make place for those of the current one (D50). */
+/** Decides how many workers of earlier releases stop for those of the current one (D50). */
 import type { ReleaseSettings } from "../endpoints/endpoint.ts";
 
 export interface Rollout {
@@ -8,25 +8,28 @@ export interface Rollout {
 	pending: number;
 	/** Workers of the current release that became healthy since the last step. */
 	arrived: number;
-	/** Earlier ones that left before a healthy one took their place. */
+	/** Workers of earlier releases that stopped before a healthy one replaced them. */
 	ahead: number;
-	/** So many of earlier releases must have left ahead before one can start; 0: there is room besides them. */
+	/**
+	 * Number of workers of earlier releases that must have stopped before a new one can start; 0: there is room for an
+	 * additional one.
+	 */
 	makers: number;
 }
 
 export interface RolloutStep {
-	/** So many workers of earlier releases get no more jobs. */
+	/** Number of workers of earlier releases that get no more jobs. */
 	retire: number;
 	ahead: number;
-	/** Workers of the current release to be started besides those that the jobs need. */
+	/** Workers of the current release to be started in addition to those that the jobs need. */
 	start: number;
-	/** So many of the pending ones count for no job: they are there to be judged. */
+	/** Number of the pending workers that count for no job: they are started to prove the release. */
 	extra: number;
 }
 
 /**
- * Each healthy worker of the current release takes the place of one of an earlier release. Until the first is healthy,
- * none of those leaves, unless nothing can be started beside them: then as many as one needs make place.
+ * Each healthy worker of the current release replaces one of an earlier release. Until the first is healthy, none of
+ * the old ones stops, unless no additional worker can start: then as many stop as one new worker needs.
  */
 export function rolloutStep(q: Rollout, rule: Pick<ReleaseSettings, "maxSurge">): RolloutStep {
 	const surge = q.makers === 0 ? rule.maxSurge : 0;
