@@ -35,14 +35,16 @@ export function rollouts(d: ReleaseDeps) {
 	const { registry, launcher } = d.workers;
 	const progressOf = new Map<string, Progress>();
 
-	/** Returns how many of the `old` ones are to leave so that the waiting one gets a place. */
+	/** Returns how many of the `old` ones are to leave, besides those `ahead`, so that the waiting one gets a place. */
 	function makersFor(
 		waiting: Worker,
 		endpoint: Endpoint,
-		{ old, leaving }: { old: readonly Worker[]; leaving: readonly Worker[] },
+		{ old, leaving, ahead }: { old: readonly Worker[]; leaving: readonly Worker[]; ahead: number },
 	): number {
 		const { code, message } = waiting.notice!;
-		if (code === "queued") return Number(leaving.length === 0);
+		// A queue does not say whether another end helps: the place of one is enough.
+		const isFirst = leaving.length === 0 && ahead === 0;
+		if (code === "queued") return Number(isFirst);
 		if (code !== "unschedulable") return 0;
 		const { launcher: settings, gpusPerWorker: gpus } = endpoint;
 		const placed = ({ id }: Worker) => ({ id, settings, gpus });
@@ -54,7 +56,7 @@ export function rollouts(d: ReleaseDeps) {
 		});
 		// Whether another end helps is not known of cores and memory. No end helps where no node fits.
 		const isFull = gpus === 0 && message.includes("Insufficient");
-		return makers.length || Number(isFull && leaving.length === 0);
+		return makers.length || Number(isFull && isFirst);
 	}
 
 	return {
@@ -123,8 +125,9 @@ export function rollouts(d: ReleaseDeps) {
 			progress.pending = pending.length;
 			const waiting = pending.find(({ notice }) => notice?.state === "waiting");
 			const leaving = present.filter(launcher.isLeaving, launcher);
-			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, { old, leaving }));
-			const { ahead, makers } = progress;
+			const { ahead } = progress;
+			if (waiting && progress.makers === 0) makePlace(progress, makersFor(waiting, endpoint, { old, leaving, ahead }));
+			const { makers } = progress;
 			const next = rolloutStep(
 				{ old: old.length, pending: pending.length, arrived: arrived.length, ahead, makers },
 				release,

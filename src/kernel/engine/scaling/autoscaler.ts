@@ -236,14 +236,17 @@ export class Autoscaler {
 
 	/** Starts workers of the current release besides those of earlier ones, on what is free. */
 	#addBeside(endpoint: Endpoint, count: number): void {
-		const { id, workersMax, release } = endpoint;
+		const { id } = endpoint;
 		if (this.#room.keptFor(id) !== undefined) return;
 		for (let left = count; left > 0 && !this.crashes.holds(id); left -= 1) {
 			const ownsGpus = usesOwnGpus(endpoint.launcher);
-			// Where nothing counts what is free, workersMax is what the machine can run.
-			const isCounted = endpoint.gpusPerWorker > 0 || !ownsGpus;
-			if (this.#present(id).length >= workersMax + (isCounted ? release.maxSurge : 0))
-				return isCounted ? undefined : this.rollouts.withoutRoom(id, () => 1);
+			const isCounted = countsRoom(endpoint);
+			const present = this.#present(id);
+			if (present.length >= mostOf(endpoint))
+				// The end of one that leaves already makes the place.
+				return isCounted || present.some((worker) => this.#d.workers.launcher.isLeaving(worker))
+					? undefined
+					: this.rollouts.withoutRoom(id, () => 1);
 			const allocation = isCounted && ownsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
 			if ("evict" in allocation) {
 				if (left < count) return;
@@ -291,7 +294,9 @@ export class Autoscaler {
 		const isCompared = needed > 0 && releases?.beside(endpoint) !== undefined;
 		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
-		const missing = Math.max(0, wanted - staying.length);
+		// Those that are judged beside the others count for no job, but for the room.
+		const room = mostOf(endpoint) - this.#present(id).length;
+		const missing = Math.max(0, Math.min(wanted - staying.length, room));
 		// The second worker of a comparison, which no job needs, evicts none.
 		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
 		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
@@ -307,4 +312,15 @@ export class Autoscaler {
 		const ms = oldestQueuedAt + scalerValue * 1000 + 1 - this.#d.now();
 		return ms > 0 ? Math.min(ms, CHECK_MS) : CHECK_MS;
 	}
+}
+
+/** Whether GPUs or a platform say what is free for more workers than workersMax. */
+function countsRoom({ gpusPerWorker, launcher }: Endpoint): boolean {
+	return gpusPerWorker > 0 || !usesOwnGpus(launcher);
+}
+
+/** Returns how many workers may be awake. Where nothing counts what is free, workersMax is what the machine can run. */
+function mostOf(endpoint: Endpoint): number {
+	const { workersMax, release } = endpoint;
+	return workersMax + (countsRoom(endpoint) ? release.maxSurge : 0);
 }
