@@ -3,6 +3,7 @@ import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { ServerRow } from "../../store/contract/cluster.ts";
 import { isShared } from "../../launchers/index.ts";
 import { unlessFull } from "../availability/storage/free-space.ts";
+import { meetStored } from "../workers/launch/take-over.ts";
 import { keyIdsIn } from "../workers/worker-views.ts";
 import type { Domains } from "./domains.ts";
 
@@ -21,8 +22,7 @@ export async function loadState(d: Domains, configured: readonly Endpoint[]): Pr
 	await endpoints.load(configured);
 	await hosts.read();
 	for (const row of await store.workers.list())
-		if (row.server === cluster.id && !(cluster.shared && isShared(row.launcher)))
-			registry.meet({ ...row, ready: false, now: now() });
+		if (row.server === cluster.id && !(cluster.shared && isShared(row.launcher))) meetStored(registry, row, now());
 	for (const { endpoint, id, worker, attempt, startedAt } of await store.jobs.running()) {
 		if (othersAlive && !registry.get({ endpoint, id: worker })) continue;
 		registry.meet({ id: worker, endpoint, ready: true, now: now() }).held.set(id, { attempt, handedAt: startedAt });

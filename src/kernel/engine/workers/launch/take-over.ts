@@ -3,6 +3,7 @@
  * the endpoint before (D28, D34).
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../../lib/time.ts";
 import { isShared } from "../../../launchers/index.ts";
 import { type EndpointWorkers, type Exit, type Handle, STARTED_BY } from "../../../launchers/launcher.ts";
 import type { WorkerRow } from "../../../store/contract/workers.ts";
@@ -10,7 +11,7 @@ import { LAUNCHED_AS } from "../../endpoints/launch-hash.ts";
 import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { hiddenIn } from "./shown-text.ts";
-import { endPolls, type HeldJob, type Worker } from "../worker-registry.ts";
+import { endPolls, type HeldJob, type Worker, type WorkerRegistry } from "../worker-registry.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes. */
@@ -23,6 +24,18 @@ export const UNSURE = "unsure";
 interface Deps extends WorkersContext {
 	exited: (exit: Exit) => Promise<void>;
 	stop: (worker: Worker, q: { why: string; graceMs: number }) => Promise<void>;
+}
+
+/**
+ * Adds the worker of a row that an earlier run of this server has stored. Its polls may arrive before it is taken over:
+ * one that sleeps, or may, gets no job.
+ */
+export function meetStored(registry: WorkerRegistry, row: WorkerRow, now: EpochMs): Worker {
+	const worker = registry.meet({ ...row, ready: false, now });
+	const since = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle)[ASLEEP_SINCE];
+	if (typeof since === "number") worker.sleep = { state: "asleep", since };
+	else if (since === UNSURE) worker.draining = true;
+	return worker;
 }
 
 export class TakeOver {
@@ -88,7 +101,7 @@ export class TakeOver {
 	async #restoreWorker(row: WorkerRow, { url, serviceId }: { url: string; serviceId: string }): Promise<boolean> {
 		const { registry, launchers, events, now, stop, access } = this.#d;
 		const launcher = launchers.get(row.launcher);
-		const worker = registry.meet({ ...row, ready: false, now: now() });
+		const worker = meetStored(registry, row, now());
 		const handle = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle);
 		worker.hidden = handle && hiddenIn(handle, access.encryption);
 		const isForeign = handle?.[STARTED_BY] !== undefined && handle[STARTED_BY] !== serviceId;
@@ -107,14 +120,12 @@ export class TakeOver {
 			registry.seen(worker, now());
 			worker.hasSettled = true;
 		}
-		const since = handle[ASLEEP_SINCE];
-		if (typeof since === "number") worker.sleep = { state: "asleep", since };
 		if (row.url !== url)
 			await stop(worker, {
 				why: `it calls the service at ${row.url ?? "no address"}, which is now at ${url}`,
 				graceMs: 0,
 			});
-		else if (since === UNSURE)
+		else if (handle[ASLEEP_SINCE] === UNSURE)
 			await stop(worker, { why: "the service ended while it fell asleep or woke up", graceMs: 0 });
 		else events.emit("worker.adopted", { endpoint: row.endpoint, worker: row.id });
 		return true;
