@@ -132,7 +132,7 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
-		rules: ["workers-max"],
+		rules: ["workers-max", "gpus-promised-once"],
 		what: "leaves workers alone whose start was not recorded before a crash",
 		seed: 65,
 		plant: () => ({
@@ -199,7 +199,16 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
-		rules: ["acknowledged-exists", "acknowledged-result", "final-once", "health", "internal-error", "ends", "chunks"],
+		rules: [
+			"acknowledged-exists",
+			"acknowledged-result",
+			"final-once",
+			"health",
+			"internal-error",
+			"ends",
+			"turn",
+			"chunks",
+		],
 		what: "keeps in memory what a failed commit did not store",
 		plant: () => ({
 			unit(unit) {
@@ -236,5 +245,83 @@ export const PLANTED: readonly Planted[] = [
 				}),
 			};
 		},
+	},
+	{
+		rules: ["gpus-promised-once"],
+		what: "gives each worker the first GPU",
+		seed: 12,
+		plant: () => ({
+			engine(engine) {
+				const { launcher } = engine.workers;
+				const start = launcher.start.bind(launcher);
+				const first = (gpus: readonly number[]): number[] => gpus.map((_, index) => index);
+				launcher.start = (endpoint, q, room) => start(endpoint, { ...q, gpus: first(q?.gpus ?? []) }, room);
+				return engine;
+			},
+		}),
+	},
+	{
+		rules: ["turn", "ends"],
+		what: "lets no worker make room for those of another endpoint",
+		seed: 65,
+		plant: () => ({
+			engine(engine) {
+				const { launcher, sleep } = engine.workers;
+				const isForRoom = (why: string): boolean => why.includes("makes room for endpoint");
+				const [stop, retire, begin] = [launcher.stop.bind(launcher), launcher.retire.bind(launcher), sleep.begin];
+				launcher.stop = (worker, q) => (isForRoom(q.why) ? Promise.resolve() : stop(worker, q));
+				launcher.retire = (worker, why, code) => (isForRoom(why) ? undefined : retire(worker, why, code));
+				sleep.begin = (worker, why) => (isForRoom(why) ? undefined : begin(worker, why));
+				return engine;
+			},
+		}),
+	},
+	{
+		rules: ["no-job-while-leaving"],
+		what: "takes workers that sleep for awake",
+		seed: 6,
+		plant: () => ({
+			engine(engine) {
+				const { registry } = engine.workers;
+				engine.kernel.events.on("worker.asleep", (facts) => {
+					delete registry.get({ endpoint: facts.endpoint, id: facts.worker })!.sleep;
+				});
+				return engine;
+			},
+		}),
+	},
+	{
+		rules: ["rollout-keeps-one"],
+		what: "replaces all workers of a version at once",
+		seed: 40,
+		plant: () => ({
+			engine(engine) {
+				const { registry, launcher } = engine.workers;
+				engine.kernel.events.on("worker.draining", ({ endpoint, why }) => {
+					if (why.startsWith("its endpoint has another"))
+						for (const worker of registry.of(endpoint)) if (!launcher.isLeaving(worker)) launcher.retire(worker, why);
+				});
+				return engine;
+			},
+		}),
+	},
+	{
+		rules: ["workers-rest", "turn", "ends"],
+		what: "waits without end for a worker that stops",
+		seed: 12,
+		plant() {
+			const isLost = every(3);
+			return {
+				launcher: (launcher) => ({
+					...launcher,
+					stop: (id, graceMs) => (isLost() ? new Promise(() => {}) : launcher.stop(id, graceMs)),
+				}),
+			};
+		},
+	},
+	{
+		rules: ["workers-rest"],
+		what: "keeps the rows of workers that have ended",
+		plant: () => ({ store: () => ({ workers: { end: () => Promise.resolve() } }) }),
 	},
 ];

@@ -3,6 +3,7 @@ import type { Endpoint } from "../../src/kernel/core/endpoints/endpoint.ts";
 import { readEndpoint } from "../../src/kernel/launchers/endpoint-settings.ts";
 import type { EndpointTerms } from "../torture/history.ts";
 import { type EndpointName, planOf, random } from "../torture/plan.ts";
+import { type Machine, machineOf, type Needs, onMachine, type Release, releasesOf, settingsOf } from "./machine.ts";
 
 /**
  * - `crash`: of the server, at one of its next actions
@@ -50,6 +51,8 @@ export interface Participants {
 	launched: number;
 	/** Of results, ms. */
 	retentionMs: number;
+	/** Where the schedule has a machine. */
+	needs?: Needs;
 }
 
 export interface Schedule {
@@ -58,6 +61,9 @@ export interface Schedule {
 	jobs: readonly { endpoint: EndpointName; n: number }[];
 	faults: readonly Fault[];
 	participants: readonly Participants[];
+	/** Absent: workers use no GPUs, and no version is released. */
+	machine?: Machine;
+	releases: readonly Release[];
 }
 
 const NAMES: readonly EndpointName[] = ["bulk", "mixed", "stream", "lapse", "queue", "purge"];
@@ -91,7 +97,12 @@ export function scheduleOf(seed: number): Schedule {
 	const below = (most: number): number => Math.floor(next() * most);
 	const names = NAMES.filter(() => next() < 0.35);
 	if (names.length === 0) names.push(NAMES[below(NAMES.length)]!);
-	const participants = names.map((endpoint) => participantsOf(endpoint, next));
+	const machine = machineOf(seed);
+	const needs = random(seed ^ 0x5d13);
+	const participants = names.map((endpoint, index) => {
+		const each = participantsOf(endpoint, next);
+		return machine ? onMachine(machine, each, { next: needs, isFirst: index === 0 }) : each;
+	});
 	const plain = random(seed ^ 0x91a1);
 	if (plain() < 0.3) {
 		names.push("plain");
@@ -111,7 +122,7 @@ export function scheduleOf(seed: number): Schedule {
 		faults.push({ at, kind, ms, chance: next() });
 		if (kind !== "step") at += ms;
 	}
-	return { seed, jobs, faults, participants };
+	return { seed, jobs, faults, participants, ...(machine && { machine }), releases: releasesOf(participants, needs) };
 }
 
 /** Of results: some expire during a schedule, others not even after a step at each fault while no server runs. */
@@ -147,11 +158,11 @@ const QUEUE_LIMIT = 3;
 
 const NO_RATES = { per10s: "off", concurrent: "off" };
 
-/** The settings of an endpoint, and what the checker knows of it. */
-export function endpointOf({ endpoint: id, launched, retentionMs: kept }: Participants): {
-	settings: Endpoint;
-	terms: EndpointTerms;
-} {
+/** The settings of an endpoint in a version of them, and what the checker knows of it. */
+export function endpointOf(
+	{ endpoint: id, launched, retentionMs: kept, needs }: Participants,
+	version: Pick<Release, "version" | "isBroken"> = { version: 1, isBroken: false },
+): { settings: Endpoint; terms: EndpointTerms } {
 	const managed = { launcher: { type: "process", command: ["worker"] }, workersMax: launched };
 	const read = readEndpoint(id, {
 		...(launched > 0 ? managed : { launcher: { type: "external" } }),
@@ -161,8 +172,11 @@ export function endpointOf({ endpoint: id, launched, retentionMs: kept }: Partic
 		leaseMs: LEASE_MS,
 		limits: id === "queue" ? { queue: QUEUE_LIMIT, run: NO_RATES, runsync: NO_RATES, status: NO_RATES } : "off",
 		retention: { run: kept, runsync: kept, records: 0 },
+		...(needs && settingsOf(needs, version)),
 	});
 	if (!read.ok) throw new Error(JSON.stringify(read.faults));
+	// GPUs are counted, so that a version may have workers besides those.
+	const surge = needs && needs.gpus > 0 ? needs.maxSurge : 0;
 	return {
 		settings: read.endpoint,
 		terms: {
@@ -171,7 +185,7 @@ export function endpointOf({ endpoint: id, launched, retentionMs: kept }: Partic
 			leaseMs: LEASE_MS,
 			retentionMs: { run: kept, runsync: kept },
 			...(id === "queue" ? { queue: { limit: QUEUE_LIMIT, slack: 0 } } : {}),
-			...(launched > 0 ? { workersMax: launched } : {}),
+			...(launched > 0 ? { workersMax: launched + surge } : {}),
 		},
 	};
 }

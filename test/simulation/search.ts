@@ -30,6 +30,8 @@ export interface Found {
 	simulatedMs: number;
 	restarts: number;
 	faults: Record<string, number>;
+	/** See `Simulated`. */
+	happened: Record<string, number>;
 	failure?: {
 		seed: number;
 		violations: readonly Violation[];
@@ -78,6 +80,7 @@ export async function search(o: SearchOptions): Promise<Found> {
 		simulatedMs: 0,
 		restarts: 0,
 		faults: {},
+		happened: {},
 	};
 	try {
 		while (found.schedules < schedules && performance.now() - began < ms) {
@@ -90,6 +93,8 @@ export async function search(o: SearchOptions): Promise<Found> {
 			found.simulatedMs += result.ms;
 			found.restarts += result.restarts;
 			for (const { kind } of schedule.faults) found.faults[kind] = (found.faults[kind] ?? 0) + 1;
+			for (const [what, times] of Object.entries(result.happened))
+				found.happened[what] = (found.happened[what] ?? 0) + times;
 			o.progress?.(found);
 			if (result.violations.length === 0) continue;
 			const { violations } = result;

@@ -2,15 +2,15 @@
 import { budgetLimits, budgetMeters } from "../../src/kernel/core/budgets.ts";
 import type { Endpoint } from "../../src/kernel/core/endpoints/endpoint.ts";
 import { createEngine, type Engine } from "../../src/kernel/engine/engine.ts";
-import { eventBus } from "../../src/kernel/events.ts";
-import type { Launcher, WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
+import { type EventBus, eventBus } from "../../src/kernel/events.ts";
+import { type Launcher, PlatformUnavailable, type WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import type { SignedPost } from "../../src/kernel/post/contract.ts";
 import { openReleases } from "../../src/modules/releases/open.ts";
 import { openWebhooks } from "../../src/modules/webhooks/open.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { answer } from "./front.ts";
-import type { Listener } from "./network.ts";
+import type { Listener, Reply, Request } from "./network.ts";
 import type { Process } from "./process.ts";
 
 /** Nobody reads the output of simulated workers. */
@@ -40,14 +40,23 @@ export interface ServerOptions {
 	sendWebhook: SignedPost;
 	random: (bytes: number) => Uint8Array;
 	endpoints: readonly Endpoint[];
+	/** Of the machine. */
+	gpus: number;
 	plant: Plant;
-	/** An error that is no answer and no outage of the store. */
+	/** An error that is no answer, and no outage of the store or the platform. */
 	onBug: (where: string, error: unknown) => void;
+	/** The engine is made, and has not begun. */
+	made: (engine: Engine, events: EventBus) => void;
+	/** A request has its answer, which is to be sent. */
+	answered: (request: Request, reply: Reply) => void;
 }
 
 export interface SimulatedServer extends Listener {
 	/** Resolves when it listens; never if it dies before. */
 	readonly ready: Promise<void>;
+	readonly store: Store;
+	/** After it has begun to listen. */
+	readonly engine: Engine;
 }
 
 export function startServer(o: ServerOptions): SimulatedServer {
@@ -59,7 +68,8 @@ export function startServer(o: ServerOptions): SimulatedServer {
 	let engine: Engine | undefined;
 
 	function failed(error: unknown, where = "a request"): void {
-		if (process.alive && !(error instanceof StoreUnavailable)) onBug(where, error);
+		const isExpected = error instanceof StoreUnavailable || error instanceof PlatformUnavailable;
+		if (process.alive && !isExpected) onBug(where, error);
 	}
 
 	async function start(): Promise<void> {
@@ -73,9 +83,10 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			workerLogs: NO_LOGS,
 			sealKeys: { ring: [new Uint8Array(32)], checks: { opened: "", used: "", alone: "" } },
 			storeId: await store.identity(),
-			gpus: 0,
+			gpus: o.gpus,
 		});
 		engine = plant.engine?.(made) ?? made;
+		o.made(made, events);
 		await made.prepare(o.endpoints);
 		const kernel = { ...made.kernel, post: () => o.sendWebhook, allowPrivateNetworks: true, siteFolder: () => "" };
 		const { services = [] } = await openWebhooks(kernel);
@@ -92,9 +103,16 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			failed(error, "the start");
 			process.kill();
 		}),
-		answer: (request, connection) =>
-			answer(engine!, request, connection, (error) => failed(error, request.path.join("/"))),
+		async answer(request, connection) {
+			const reply = await answer(engine!, request, connection, (error) => failed(error, request.path.join("/")));
+			o.answered(request, reply);
+			return reply;
+		},
 		failed,
+		store,
+		get engine() {
+			return engine!;
+		},
 	};
 }
 

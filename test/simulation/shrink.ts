@@ -28,6 +28,7 @@ export function shrink(schedule: Schedule, fails: (schedule: Schedule) => boolea
 			(participants) => ({
 				participants,
 				jobs: best.jobs.filter((job) => participants.some((p) => p.endpoint === job.endpoint)),
+				releases: best.releases.filter((release) => participants.some((p) => p.endpoint === release.endpoint)),
 			}),
 		);
 		fewer(
@@ -38,6 +39,8 @@ export function shrink(schedule: Schedule, fails: (schedule: Schedule) => boolea
 			() => best.jobs,
 			(jobs) => ({ jobs }),
 		);
+		// All or none: what follows a broken version repairs it.
+		if (best.releases.length > 0) tryOne({ releases: [] });
 		for (const [index, each] of best.participants.entries())
 			for (const change of [{ clients: 1 }, { workers: Math.min(1, each.workers) }, { crashes: 0 }])
 				if (Object.entries(change).some(([name, value]) => each[name as "clients"] !== value))
@@ -53,9 +56,10 @@ export function shrink(schedule: Schedule, fails: (schedule: Schedule) => boolea
 	return best;
 }
 
-function sizeOf({ jobs, faults, participants }: Schedule): number {
+function sizeOf({ jobs, faults, participants, releases }: Schedule): number {
 	return (
 		jobs.length +
+		releases.length +
 		faults.reduce((sum, { ms }) => sum + 1 + Math.log2(1 + ms), 0) +
 		participants.reduce((sum, { clients, workers }) => sum + 1 + clients + workers, 0)
 	);

@@ -18,10 +18,15 @@ import type { SimulatedDatabase } from "./database.ts";
 import { platform } from "./launcher.ts";
 import { Network } from "./network.ts";
 import { Process } from "./process.ts";
+import { pauseOf, type Release } from "./machine.ts";
+import { rest as workersRest, REST_MS } from "./rest.ts";
 import { endpointOf, type Fault, type Participants, type Schedule } from "./schedule.ts";
 import { type Plant, type SimulatedServer, startServer } from "./server.ts";
 import { settle, SETTLE_MS } from "./settle.ts";
 import { simulatedStore } from "./store.ts";
+import { watchTurns } from "./turns.ts";
+import { warmingUp } from "./warm-up.ts";
+import { COUNTED, handedOutFault, watchRollouts } from "./worker-rules.ts";
 import { World } from "./world.ts";
 
 export interface Simulated {
@@ -32,6 +37,8 @@ export interface Simulated {
 	ms: number;
 	/** How often the server was started after its first time. */
 	restarts: number;
+	/** How often what happened, of `COUNTED`. */
+	happened: Readonly<Record<string, number>>;
 	violations: readonly Violation[];
 }
 
@@ -51,6 +58,9 @@ const COMMIT_MS = 3;
 const [ACTIONS, START_ACTIONS] = [40, 25];
 
 const RESTART_MS = 300;
+
+/** Until an operator tries again what was refused, ms. */
+const RELEASE_AGAIN_MS = 500;
 
 /** A server has stored the time of day after a step, also to a slow disk. */
 const STEP_STORED_MS = 5000;
@@ -72,7 +82,9 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		checked.add(op);
 	}, time.now);
 	const found: Violation[] = [];
-	const endpoints = schedule.participants.map(endpointOf);
+	const broken = (rule: string, what: string): void => void found.push({ rule, what, lines: [] });
+	const happened: Record<string, number> = {};
+	const endpoints = schedule.participants.map((each) => endpointOf(each));
 	for (const { terms } of endpoints) tracker.record(terms);
 
 	let server: SimulatedServer | undefined;
@@ -100,8 +112,13 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	const machines = platform({
 		world,
 		random: rest("platform"),
-		program: ({ id, endpoint }, signal) =>
-			live(id, workerOptions(schedule.participants.find((each) => each.endpoint === endpoint)!, rest(id)), signal),
+		machine: schedule.machine,
+		overbooked: (what) => broken("gpus-promised-once", what),
+		program({ id, endpoint }, signal) {
+			const options = workerOptions(schedule.participants.find((each) => each.endpoint === endpoint)!, rest(id));
+			const warmUp = { random: rest(`warm-up of ${id}`), sleep: time.sleep };
+			return live(id, { ...options, api: warmingUp(api, warmUp) }, signal);
+		},
 		started(endpoint, alive) {
 			const at = time.now();
 			const op = { op: "launched", by: "platform", endpoint, alive, result: "ok" } as const;
@@ -149,10 +166,23 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 			sendWebhook: sendFrom(process),
 			random: bytesOf(random),
 			endpoints: endpoints.map(({ settings }) => settings),
+			gpus: schedule.machine?.gpus ?? 0,
 			plant,
 			onBug(where, error) {
-				const what = `${where}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-				found.push({ rule: "internal-error", what, lines: [] });
+				broken(
+					"internal-error",
+					`${where}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+				);
+			},
+			made(engine, events) {
+				watchRollouts({ events, engine }, (what) => broken("rollout-keeps-one", what));
+				events.onAny((name) => {
+					if (COUNTED.includes(name)) happened[name] = (happened[name] ?? 0) + 1;
+				});
+			},
+			answered(request, reply) {
+				const fault = handedOutFault(request, reply, { get: machines.get, process });
+				if (fault) broken("no-job-while-leaving", fault);
 			},
 		});
 		server = started;
@@ -245,13 +275,34 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		}
 	}
 
+	let releasesLeft = schedule.releases.length;
+
+	/** In the file of the service, which the next start reads, and at the one that runs. */
+	function release({ endpoint, ...version }: Release): void {
+		const index = schedule.participants.findIndex((each) => each.endpoint === endpoint);
+		const { settings, terms } = endpointOf(schedule.participants[index]!, version);
+		endpoints[index] = { settings, terms };
+		releasesLeft -= 1;
+		const apply = (): void => {
+			const { process, listens, engine } = server!;
+			// A newer version came, or the file will be read.
+			if (endpoints[index]!.settings !== settings || !listens()) return;
+			const again = (): void => void process.after(RELEASE_AGAIN_MS, apply);
+			const env = { BROKEN: null, ...settings.env };
+			process.after(0, () => void engine.endpoints.update(endpoint, { env }).catch(again));
+		};
+		apply();
+	}
+
 	boot();
 	const working = new AbortController();
 	const base = { seed: schedule.seed, api, time, tracker, receiver: "http://receiver/" };
 	const leavers: (() => void)[] = [];
 	const clients: Promise<void>[] = [];
 	for (const each of schedule.participants) {
-		const started = startClients(each, schedule.jobs, base);
+		const random = rest(`pauses at ${each.endpoint}`);
+		const pace = each.needs && { pace: () => time.sleep(pauseOf(random)) };
+		const started = startClients(each, schedule.jobs, { ...base, ...pace });
 		leavers.push(...started.leavers);
 		clients.push(...started.clients);
 		for (let n = 0; n < each.workers; n += 1) {
@@ -266,6 +317,12 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 			world.after(each.kind === "step" ? 0 : each.ms, () => (faultsLeft -= 1));
 		});
 
+	for (const each of schedule.releases) world.after(each.at, () => release(each));
+
+	const launched = schedule.participants.filter((each) => each.needs).map(({ endpoint }) => endpoint);
+	if (launched.length > 0)
+		void watchTurns({ api, time, endpoints: launched }, (what) => broken("turn", what), working.signal);
+
 	let clientsLeft = clients.length;
 	for (const client of clients) void client.then(() => (clientsLeft -= 1));
 	const isOver = (): boolean => found.length > 0;
@@ -277,17 +334,23 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		machines.end();
 		server?.process.kill();
 		const ms = Math.round(time.now() - START);
-		return { ...checked.counts, events: world.events, ms, restarts, violations };
+		return { ...checked.counts, events: world.events, ms, restarts, happened, violations };
 	};
 	const START = time.now();
-	if (!world.run(() => isOver() || (clientsLeft === 0 && faultsLeft === 0), CLIENTS_MS)) return end("clients");
-	const resting = { api, time, tracker, endpoints: endpoints.map(({ settings }) => settings) };
+	if (!world.run(() => isOver() || clientsLeft + faultsLeft + releasesLeft === 0, CLIENTS_MS)) return end("clients");
+	const settling = { api, time, tracker, endpoints: endpoints.map(({ settings }) => settings) };
 	for (const again of [false, true]) {
 		if (again) server!.process.kill();
 		let settled = false;
-		void settle(resting, again).then(() => (settled = true));
+		void settle(settling, again).then(() => (settled = true));
 		if (!world.run(() => isOver() || settled, SETTLE_MS)) return end("jobs");
 	}
+	if (!schedule.machine) return end();
+	let unrest = "";
+	let rested = false;
+	const resting = { time, engine: server!.engine, store: server!.store, workers: machines.workers };
+	void workersRest(resting, (what) => (unrest = what)).then(() => (rested = true));
+	if (!world.run(() => isOver() || rested, REST_MS)) broken("workers-rest", unrest);
 	return end();
 }
 

@@ -1,0 +1,47 @@
+/** Once no job needs workers, none starts or leaves without end, and the store has those that live. */
+import type { Engine } from "../../src/kernel/engine/engine.ts";
+import type { Store } from "../../src/kernel/store/contract/store.ts";
+import type { Time } from "../torture/time.ts";
+import type { Running } from "./launcher.ts";
+
+/** Longest simulated time until they rest, ms: pauses after crashes last up to a minute. */
+export const REST_MS = 240_000;
+
+/** Between two looks, ms: not a multiple of the times of the service. */
+const LOOK_MS = 170;
+
+interface Resting {
+	time: Time;
+	engine: Engine;
+	store: Store;
+	workers: () => readonly Running[];
+}
+
+/** Resolves when they rest. `unrest`: gets what is not so, at each check. */
+export async function rest(o: Resting, unrest: (what: string) => void): Promise<void> {
+	for (;;) {
+		const what = moving(o) ?? differing(o, await o.store.workers.list().then((rows) => rows.map(({ id }) => id)));
+		if (what === undefined) return;
+		unrest(what);
+		await o.time.sleep(LOOK_MS);
+	}
+}
+
+/** What a worker still does. */
+function moving({ engine: { workers } }: Resting): string | undefined {
+	for (const worker of workers.registry.all()) {
+		if (!worker.managed) continue;
+		if (workers.launcher.isLeaving(worker)) return `${worker.id} leaves`;
+		if (!worker.ready) return `${worker.id} starts`;
+		if (worker.sleep && worker.sleep.state !== "asleep") return `${worker.id} is ${worker.sleep.state}`;
+	}
+	return undefined;
+}
+
+/** Processes, workers of the registry, and rows of the store are the same. */
+function differing({ engine, workers }: Resting, rows: readonly string[]): string | undefined {
+	const known = [...engine.workers.registry.all()].filter(({ managed }) => managed);
+	const lists = { run: workers().map(({ id }) => id), "are known": known.map(({ id }) => id), "are stored": rows };
+	const texts = Object.entries(lists).map(([what, ids]) => `${ids.toSorted().join(", ") || "none"} ${what}`);
+	return new Set(Object.values(lists).map((ids) => ids.toSorted().join(" "))).size === 1 ? undefined : texts.join("; ");
+}
