@@ -47,7 +47,8 @@ export async function bundle(q: {
 			rolldownOptions: {
 				input: Object.fromEntries(entries.map((name) => [name, `${root}src/${name}.ts`])),
 				external: ["sluice/worker"],
-				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" },
+				// A service that still runs after an upgrade in its folder finds no chunk of the new version under an old name.
+				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
 			},
 		},
 	});
