@@ -255,6 +255,6 @@ export const RULES: readonly Rule[] = [
 	},
 	{
 		id: "D53",
-		says: "The service evaluates the alert rules itself; each receiver gets one message, over restarts and servers.",
+		says: "The service evaluates the alert rules itself; with several servers each receiver gets one message.",
 	},
 ];

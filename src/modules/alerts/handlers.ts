@@ -26,11 +26,10 @@ export function alertHandlers(alerts: Alerts): HandlersOf<typeof ALERT_ROUTES> {
 					.filter(({ labels }) => sees(labels["endpoint"]))
 					.map((alert) => {
 						const { status: _, ...shown } = view(alert);
-						const until = silenceOf(state, alert, engine.now())?.until;
-						const notifiedAt = alert.owed.length === 0 ? alert.notifiedAt : undefined;
+						const until = silenceOf(state.silences, alert, engine.now())?.until;
 						return {
 							...shown,
-							notifiedAt: isoJobTime(engine, notifiedAt),
+							notifiedAt: isoJobTime(engine, alert.notifiedAt),
 							silencedUntil: isoJobTime(engine, until),
 						};
 					}),

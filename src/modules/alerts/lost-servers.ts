@@ -1,5 +1,4 @@
 /** Servers that stopped sending heartbeats without a stop, for `SluiceServerDown` (D53). */
-import type { Alert } from "./state.ts";
 import { DAY_MS } from "../../kernel/core/durations.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 
@@ -13,17 +12,9 @@ export function lostServers({ events, now }: Pick<EngineContext, "events" | "now
 	});
 	events.on("server.joined", ({ server }) => lost.delete(server));
 	return {
-		/**
-		 * Returns the addresses of lost servers, including those in `alerts` that this server has not seen itself. `alive`:
-		 * addresses of live servers.
-		 */
-		addresses(alerts: readonly Alert[], alive: readonly string[]): string[] {
-			const known = alerts.flatMap(({ name, labels: { instance }, since, resolvedAt }) =>
-				name === "SluiceServerDown" && instance !== undefined && resolvedAt === undefined
-					? [{ url: instance, at: since }]
-					: [],
-			);
-			const all = [...lost.values(), ...known].filter(({ url, at }) => !alive.includes(url) && now() - at < FORGET_MS);
+		/** Returns the addresses of lost servers. `alive`: addresses of live servers. */
+		addresses(alive: readonly string[]): string[] {
+			const all = [...lost.values()].filter(({ url, at }) => !alive.includes(url) && now() - at < FORGET_MS);
 			return [...new Set(all.map(({ url }) => url))];
 		},
 	};

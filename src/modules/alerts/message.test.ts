@@ -6,7 +6,7 @@ import { alertView } from "./state.ts";
 it("D53: a text keeps within its limit, and counts the alerts that have no room", () => {
 	const views = Array.from({ length: 50 }, (_, n) =>
 		alertView(
-			{ name: "SluiceCrashLoop", labels: { endpoint: `e${n}` }, value: 1, since: 0, owed: [] },
+			{ name: "SluiceCrashLoop", labels: { endpoint: `e${n}` }, value: 1, since: 0 },
 			{ url: "https://sluice.example.com", iso: () => "2026-01-31T12:00:00.000Z" },
 		),
 	);
@@ -22,7 +22,7 @@ it("D53: a text keeps within its limit, and counts the alerts that have no room"
 it("D53: a message has critical alerts that fire first, and what is resolved last", () => {
 	const view = (name: AlertName, resolvedAt?: number) =>
 		alertView(
-			{ name, labels: {}, value: 1, since: 0, resolvedAt, owed: [] },
+			{ name, labels: {}, value: 1, since: 0, resolvedAt },
 			{ url: "https://sluice.example.com", iso: () => "2026-01-31T12:00:00.000Z" },
 		);
 	const given = [view("SluiceStoreDown", 1), view("SluiceOldestWait"), view("SluiceCrashLoop"), view("SluiceSwaps")];
@@ -38,7 +38,7 @@ it("D53: a message has critical alerts that fire first, and what is resolved las
 
 it("D53: the text of what is resolved, and of a test", () => {
 	const resolved = alertView(
-		{ name: "SluiceOldestWait", labels: { endpoint: "waits" }, value: 90, since: 0, resolvedAt: 1, owed: [] },
+		{ name: "SluiceOldestWait", labels: { endpoint: "waits" }, value: 90, since: 0, resolvedAt: 1 },
 		{ url: "https://sluice.example.com", iso: () => "2026-01-31T12:00:00.000Z" },
 	);
 	expect(textOf(alertMessage("alert_1", [resolved]), 2000)).toMatch(

@@ -3,7 +3,17 @@ import { duration, withDurations } from "../../kernel/core/durations.ts";
 import { ENDPOINT_ID } from "../../kernel/core/endpoints/endpoint-schema.ts";
 import { check, plainText, type Read, type Schema, withDefaults } from "../../kernel/lib/schema.ts";
 import { ALERT_NAMES, type AlertName } from "./rules.ts";
-import type { Silence } from "./state.ts";
+
+export const MOST_SILENCES = 100;
+
+export interface Silence {
+	name: AlertName;
+	/** Endpoint of the silenced alerts; absent: all endpoints and servers. */
+	endpoint?: string | undefined;
+	/** Time of the job clock. */
+	until: number;
+	comment?: string | undefined;
+}
 
 export const SILENCE_SCHEMA = {
 	type: "object",

@@ -1,52 +1,39 @@
-/** Alerts that fire, and silences (D53): one document in the store, and the functions that change it. */
+/** Decides which alerts fire at this server, and which of them a receiver is sent (D53). All of it is in memory. */
 import { type AlertName, runbookOf, ruleOf, summaryOf } from "./rules.ts";
+import type { Silence } from "./silence.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Times of the job clock. */
-export interface Alert {
+interface Condition {
 	name: AlertName;
 	/** Labels that distinguish the alerts of a rule. */
 	labels: Labels;
 	value: number;
+}
+
+/** Times of the job clock. */
+export interface Alert extends Condition {
 	/** When it fired. */
 	since: number;
-	/** When the last message about it was due. */
-	notifiedAt?: number | undefined;
-	/** Kept until its message was sent. */
+	/** Absent while it fires. */
 	resolvedAt?: number | undefined;
-	/** Receivers that have not accepted the last message yet. */
-	owed: readonly string[];
 }
 
-export interface Silence {
-	name: AlertName;
-	/** Endpoint of the silenced alerts; absent: all endpoints and servers. */
-	endpoint?: string | undefined;
-	until: number;
-	comment?: string | undefined;
-}
+/** Alerts by {@link keyOf}. */
+export type Firing = Map<string, Alert>;
 
-export interface AlertState {
-	alerts: readonly Alert[];
-	silences: readonly Silence[];
-}
-
-export const NO_ALERTS: AlertState = { alerts: [], silences: [] };
-
-/** Maximum number of recorded alerts. */
+/** Maximum number of alerts that fire at a time. */
 const MOST_ALERTS = 500;
 
-export const MOST_SILENCES = 100;
-
-/** Age of a message that is given up, ms. */
+/** Time for which the message about the end of an alert is repeated, ms. */
 const GIVE_UP_MS = 6 * 3_600_000;
 
 export function keyOf({ name, labels }: Pick<Alert, "name" | "labels">): string {
 	return JSON.stringify([name, labels]);
 }
 
-export function silenceOf({ silences }: AlertState, { name, labels }: Alert, now: number): Silence | undefined {
+/** Returns the silence that suppresses messages about the alert. */
+export function silenceOf(silences: readonly Silence[], { name, labels }: Alert, now: number): Silence | undefined {
 	return silences.find(
 		(each) =>
 			each.name === name && each.until > now && (each.endpoint === undefined || each.endpoint === labels["endpoint"]),
@@ -55,57 +42,61 @@ export function silenceOf({ silences }: AlertState, { name, labels }: Alert, now
 
 export interface Evaluation {
 	now: number;
-	/** Whether the caller evaluates the rule of the alert. */
-	owns: (alert: Alert) => boolean;
 	/** Conditions that hold, by {@link keyOf}. `fires`: the condition has held for as long as the rule requires. */
-	active: ReadonlyMap<string, Pick<Alert, "name" | "labels" | "value"> & { fires: boolean }>;
-	/** Whether the rule has no value yet, so the alert cannot be resolved. */
-	unknown: (alert: Alert) => boolean;
-	receivers: readonly string[];
-	repeatMs: number;
+	active: ReadonlyMap<string, Condition & { fires: boolean }>;
+	/** Whether the rule has values: without them its alerts cannot be resolved. */
+	isMeasured: (name: AlertName) => boolean;
+	/** Whether another server evaluates the rule, and reports its alerts. */
+	isElsewhere: (name: AlertName) => boolean;
 }
 
-/** An alert that fires lasts until its condition does not hold. */
-export function evaluated(state: AlertState, q: Evaluation): AlertState {
-	const { now, active, owns } = q;
-	const silences = state.silences.filter(({ until }) => until > now);
-	const others = state.alerts.filter((alert) => !owns(alert));
-	const owned = new Map(state.alerts.filter(owns).map((alert) => [keyOf(alert), alert]));
-	for (const [key, { fires, ...condition }] of active) {
-		const before = owned.get(key);
-		if (before && before.resolvedAt === undefined) owned.set(key, { ...before, value: condition.value });
-		else if (fires) owned.set(key, { ...condition, since: now, owed: [] });
+/** Changes `firing`; an alert lasts until its condition is known not to hold. Returns the changes. */
+export function evaluate(firing: Firing, q: Evaluation): { fired: Alert[]; resolved: Alert[] } {
+	const [fired, resolved]: [Alert[], Alert[]] = [[], []];
+	for (const [key, alert] of firing) {
+		const condition = q.active.get(key);
+		if (condition) alert.value = condition.value;
+		else if (q.isElsewhere(alert.name)) firing.delete(key);
+		else if (q.isMeasured(alert.name)) {
+			firing.delete(key);
+			alert.resolvedAt = q.now;
+			resolved.push(alert);
+		}
 	}
-	for (const [key, alert] of owned)
-		if (alert.resolvedAt === undefined && !active.has(key) && !q.unknown(alert))
-			owned.set(key, { ...alert, resolvedAt: now });
-	const alerts = [...owned.values()]
-		.map((alert) => withMessage(alert, silenceOf(state, alert, now) !== undefined, q))
-		.filter(({ resolvedAt, owed }) => resolvedAt === undefined || owed.length > 0);
-	return { silences, alerts: [...others, ...alerts].slice(0, MOST_ALERTS) };
+	for (const [key, { fires, ...condition }] of q.active) {
+		if (!fires || firing.has(key) || firing.size >= MOST_ALERTS) continue;
+		const alert: Alert = { ...condition, since: q.now };
+		firing.set(key, alert);
+		fired.push(alert);
+	}
+	return { fired, resolved };
 }
 
-/** An alert of which no receiver was notified resolves silently. */
-function withMessage(alert: Alert, silenced: boolean, { now, receivers, repeatMs }: Evaluation): Alert {
-	const { notifiedAt, resolvedAt } = alert;
-	const owed = alert.owed.filter((each) => receivers.includes(each));
-	// The message after the silence counts as the first one.
-	if (silenced) return { ...alert, notifiedAt: undefined, owed: [] };
-	if (resolvedAt === now) return { ...alert, owed: notifiedAt === undefined ? [] : receivers };
-	if (resolvedAt === undefined && (notifiedAt === undefined || now - notifiedAt >= repeatMs))
-		return { ...alert, notifiedAt: now, owed: receivers };
-	return { ...alert, owed: now - (resolvedAt ?? notifiedAt ?? now) > GIVE_UP_MS ? [] : owed };
+/** Alerts that a receiver was sent, by {@link keyOf}. `at`: when it last accepted a message that the alert fires. */
+export type Sent = Map<string, { alert: Alert; at: number | undefined }>;
+
+export interface Due {
+	now: number;
+	/** Time between two messages about an alert that lasts, ms. */
+	repeatMs: number;
+	isSilenced: (alert: Alert) => boolean;
 }
 
-/** Records that a receiver accepted a message. A later message about one of these alerts is still owed to it. */
-export function sent(state: AlertState, receiver: string, message: readonly Alert[]): AlertState {
-	const had = new Map(message.map((alert) => [keyOf(alert), alert]));
-	const alerts = state.alerts.map((alert) => {
-		const last = had.get(keyOf(alert));
-		const same = last && last.notifiedAt === alert.notifiedAt && last.resolvedAt === alert.resolvedAt;
-		return same ? { ...alert, owed: alert.owed.filter((each) => each !== receiver) } : alert;
+/** Returns the alerts of the next message to a receiver; forgets sent ones that need no further message. */
+export function dueTo(sent: Sent, firing: Firing, { now, repeatMs, isSilenced }: Due): Alert[] {
+	for (const [key, { alert }] of sent) {
+		const { resolvedAt } = alert;
+		const last = firing.get(key);
+		const isOver = resolvedAt === undefined || last ? last !== alert : now - resolvedAt > GIVE_UP_MS;
+		// The message after the silence counts as the first one.
+		if (isOver || isSilenced(alert)) sent.delete(key);
+	}
+	const ended = [...sent.values()].flatMap(({ alert }) => (alert.resolvedAt === undefined ? [] : [alert]));
+	const unsent = [...firing].flatMap(([key, alert]) => {
+		const { at = -Infinity } = sent.get(key) ?? {};
+		return isSilenced(alert) || now - at < repeatMs ? [] : [alert];
 	});
-	return { ...state, alerts: alerts.filter(({ resolvedAt, owed }) => resolvedAt === undefined || owed.length > 0) };
+	return [...unsent, ...ended];
 }
 
 /** Returns an alert as clients see it. `url`: address of the service, which has the runbooks. `iso`: formats a time. */
