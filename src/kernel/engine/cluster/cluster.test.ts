@@ -2,6 +2,7 @@
  * A server among others on a real PostgreSQL, on a clock that is turned by hand: when it leads, and
  * when it knows that it does not.
  */
+import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { manualClock, type ManualClock } from "../../../../test/support/manual-clock.ts";
@@ -41,10 +42,15 @@ interface Member extends Cluster {
 	emitted: string[];
 }
 
-/** Real answers of the database take real time, while the clock stands. */
+/** Calls of members that the database has not answered yet. */
+const calls = new Set<Promise<unknown>>();
+
+/** Until all are answered, and those that followed them: answers take real time, while the clock stands. */
 async function settled(): Promise<void> {
-	await store.ping();
-	await store.ping();
+	do {
+		await Promise.allSettled(calls);
+		await setImmediate();
+	} while (calls.size > 0);
 }
 
 /** Moves time in small steps, and lets the database answer in each. */
@@ -59,10 +65,12 @@ async function pass(ms: number): Promise<void> {
 async function member(name: string, { endpoints = [] as string[], run = "1" } = {}): Promise<Member> {
 	let isCutOff = false;
 	const watched = new Proxy(store.cluster!, {
-		get: (target, method: keyof ClusterStore) => (q: never) =>
-			isCutOff
-				? Promise.reject(new StoreUnavailable("unreachable", "cut off"))
-				: (target[method] as (q: never) => unknown)(q),
+		get: (target, method: keyof ClusterStore) => (q: never) => {
+			if (isCutOff) return Promise.reject(new StoreUnavailable("unreachable", "cut off"));
+			const call = (target[method] as (q: never) => Promise<unknown>)(q).finally(() => calls.delete(call));
+			calls.add(call);
+			return call;
+		},
 	});
 	const events = eventBus();
 	const emitted: string[] = [];
