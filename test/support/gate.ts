@@ -60,6 +60,14 @@ export const GROUPS: readonly Group[] = [
 		],
 	},
 	{
+		name: "commands in the documentation",
+		files: named("e2e", ["guides"]),
+		of: [
+			...["README.md", "docs/README.md", "docs/guides", "docs/runbooks", "docs/scaling.md", "deploy/README.md"],
+			...["examples", "starters", "src/cli", "src/kernel/config"],
+		],
+	},
+	{
 		name: "several servers",
 		files: named("cluster", [
 			...["alerts", "any-server-workers", "changes-at-two-servers", "database-unavailable", "held-locks"],
