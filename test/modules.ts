@@ -39,6 +39,14 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 	],
 	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
+	// Without it a submission with `webhook` is 400, since no module would send it.
+	webhooks: [
+		...["how long webhooks are overdue", "a webhook secret or s3Config", "the webhook of a job is shown whole"],
+		...["input, output, error and webhook", "webhook and policy", "a header of its webhook", "jobs and webhooks of"],
+		...["the body of a webhook delivery", "a webhook of 8,192 characters", "in a filter of webhooks"],
+		...["a whole submission is taken", "the handler gets the very object", "D39: returns all of a job"],
+		...["D51: none that the service made", "D39: survives a restart in the middle"],
+	],
 };
 
 /** They hold the documents of the build and the console against a service: both have all modules. */

@@ -79,8 +79,8 @@ const TEXTS: [rule: string, what: string, inside: string, outside: string, code:
 	["D4, D22", "an s3Config of 65,536 bytes", SETTING("s3Config", 65_536), SETTING("s3Config", 65_537), "bad_request"],
 ];
 
-describe.each(TEXTS)("%s: %s", (_, __, inside, outside, code) => {
-	it("D4: just inside is taken, just outside is 400", async () => {
+describe.each(TEXTS)("%s", (_, what, inside, outside, code) => {
+	it(`D4: ${what}: just inside is taken, just outside is 400`, async () => {
 		expect((await call(service.url, "/v2/ep/run", { text: inside })).status).toBe(200);
 		expectError(await call(service.url, "/v2/ep/run", { text: outside }), 400, code);
 	});
