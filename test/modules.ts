@@ -15,6 +15,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		),
 	],
 	gpus: ["gpu-parts", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
+	logs: ["hung-logs", "logs", "service-log"].map((name) => `spec/v1/${name}.test.ts`),
 	metrics: [
 		"spec/metrics.test.ts",
 		...["demand", "feed", "metrics"].map((name) => `spec/v1/${name}.test.ts`),
@@ -33,6 +34,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
+	logs: ["reads of logs", "of lines that are followed", "D3: worker_not_found"],
 	openai: [
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
 		...["a GET that changes something is 401", "every operation of a key that is not one of clients"],

@@ -74,7 +74,8 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const { clock, events, random = pooled(randomBytes), open = openStore } = o;
 	const host = moduleHost(o.modules, { ...config.modules, ...(await variableSettings(o.modules, o.env)) });
 	const recent = new RecentLines(clock);
-	log({ events, clock, write: recent.add, level: config.logLevel, more: eventsOf(o.modules) });
+	if (o.modules.some(({ readsLog }) => readsLog))
+		log({ events, clock, write: recent.add, level: config.logLevel, more: eventsOf(o.modules) });
 	makeFolder(config.dataDir);
 	if (openToOthers(config.dataDir) === "write") events.emit("folder.writable", { path: config.dataDir });
 	const shared = config.store.kind === "postgres";
@@ -124,6 +125,8 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
 			post: (q) => signedPost({ ...sender, ...q }),
+			log: recent,
+			workerLogs: logFiles,
 			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
 			siteFolder: (name) => o.siteFolders?.[name] ?? builtSite(name),
 		});
@@ -143,7 +146,6 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			authenticator: host.authenticator,
 			random,
 			accessLog: config.accessLog,
-			log: recent,
 		});
 		const url = `http${config.tls ? "s" : ""}://${reachable(server.host)}:${server.port}`;
 		const link = isLoopback(server.host) ? await host.signInLink() : undefined;

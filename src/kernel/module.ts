@@ -14,9 +14,11 @@ import type { EventTable } from "./events.ts";
 import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
 import type { Authenticator } from "./http/exchange/call.ts";
+import type { WorkerLogs } from "./launchers/launcher.ts";
 import type { Encryption } from "./secrets/encryption.ts";
 import type { Service } from "./system/loop.ts";
 import type { SignedPost } from "./post/contract.ts";
+import type { RecentLines } from "./system/recent-lines.ts";
 
 export interface Module<Settings = unknown> {
 	/** That of its folder, and of its member of `sluice.yaml`. */
@@ -39,6 +41,8 @@ export interface Module<Settings = unknown> {
 	readonly authenticates?: true;
 	/** It is also opened when a launcher asks for the login to a registry of images. */
 	readonly hasRegistryLogins?: true;
+	/** The kernel keeps the last lines of its log for it, also those before it is opened. */
+	readonly readsLog?: true;
 	/**
 	 * Called at the start if there are settings or `opens` says so, else when something first asks for the module: a call
 	 * of one of its routes, a sign-in, a pull. Called again only after it has thrown.
@@ -89,6 +93,10 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	url: Promise<string>;
 	/** One POST to an address, which may be refused for the network that it is in. */
 	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
+	/** The last lines of the log. Empty unless a module says `readsLog`. */
+	log: Pick<RecentLines, "read">;
+	/** Output of the workers that this server launched, also of those that have ended. */
+	workerLogs: WorkerLogs;
 	/** Whether addresses of clients may be in private networks (`webhooks.allowPrivateNetworks`). */
 	allowPrivateNetworks: boolean;
 }

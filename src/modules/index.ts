@@ -5,6 +5,7 @@ import { backup } from "./backup/module.ts";
 import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
 import { gpus } from "./gpus/module.ts";
+import { logs } from "./logs/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
@@ -22,6 +23,7 @@ export const MODULES: readonly ServiceModule[] = [
 	console,
 	docker,
 	gpus,
+	logs,
 	openai,
 	quotas,
 	registries,

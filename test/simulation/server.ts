@@ -6,6 +6,7 @@ import { type EventBus, eventBus } from "../../src/kernel/events.ts";
 import { type Launcher, PlatformUnavailable, type WorkerLogs } from "../../src/kernel/launchers/launcher.ts";
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import type { SignedPost } from "../../src/kernel/post/contract.ts";
+import { RecentLines } from "../../src/kernel/system/recent-lines.ts";
 import { openReleases } from "../../src/modules/releases/open.ts";
 import { openWebhooks } from "../../src/modules/webhooks/open.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
@@ -88,7 +89,14 @@ export function startServer(o: ServerOptions): SimulatedServer {
 		engine = plant.engine?.(made) ?? made;
 		o.made(made, events);
 		await made.prepare(o.endpoints);
-		const kernel = { ...made.kernel, post: () => o.sendWebhook, allowPrivateNetworks: true, siteFolder: () => "" };
+		const kernel = {
+			...made.kernel,
+			post: () => o.sendWebhook,
+			allowPrivateNetworks: true,
+			siteFolder: () => "",
+			log: new RecentLines(process.clock),
+			workerLogs: NO_LOGS,
+		};
 		const { services = [] } = await openWebhooks(kernel);
 		Object.assign(made.hooks, (await openReleases(kernel)).hooks);
 		listens = true;

@@ -271,6 +271,15 @@ export const LAYERS: Record<string, readonly string[]> = {
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
 	...moduleRows("gpus", {}, ["kernel/engine/workers/worker-registry.ts", "kernel/launchers/index.ts"]),
+	...moduleRows("logs", {
+		"handlers.ts": ["kernel/http/server/other-servers.ts", "type kernel/system/recent-lines.ts"],
+		"log-search.ts": [
+			"type kernel/launchers/launcher.ts",
+			"kernel/engine/workers/launch/worker-spec.ts",
+			"kernel/engine/workers/logs/worker-logs.ts",
+		],
+	}),
+	"modules/logs/commands.ts": [...commandsOf("logs"), "cli/commands/jobs/workers.ts", "kernel/system/clock.ts"],
 	...moduleRows("openai"),
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),

@@ -17,12 +17,15 @@ import { migrate } from "./migrate.ts";
 import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { workerEnv } from "./worker-env.ts";
-import { logsCommand, workers } from "./jobs/workers.ts";
+import { workers } from "./jobs/workers.ts";
 
-/** In the order of the help text; those of modules follow in their group. */
+/**
+ * In the order of the help text; those of modules follow under the same heading. A group of a module that has the name
+ * of one of ours adds its actions to it.
+ */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, importCommand, serve],
-	Run: [endpoints, diff, apply, exportCommand, jobs, workers, logsCommand, top, workerEnv],
+	Run: [endpoints, diff, apply, exportCommand, jobs, workers, top, workerEnv],
 	Access: [keys, secrets, context],
 	Data: [migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
@@ -34,10 +37,23 @@ const ofModules = await Promise.all(
 	),
 );
 
+function withModules(own: readonly Command[], more: readonly Command[]): Command[] {
+	const added = more.filter((command) => "actions" in command);
+	const joined = own.map((command) => {
+		if (!("actions" in command)) return command;
+		const actions = added.flatMap((each) => (each.name === command.name ? each.actions : []));
+		return { ...command, actions: [...command.actions, ...actions] };
+	});
+	return [...joined, ...more.filter(({ name }) => !own.some((command) => command.name === name))];
+}
+
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = Object.fromEntries(
 	Object.entries(OWN).map(([heading, own]) => [
 		heading,
-		[...own, ...ofModules.flatMap((each) => (each.heading === heading ? each.all : []))],
+		withModules(
+			own,
+			ofModules.flatMap((each) => (each.heading === heading ? each.all : [])),
+		),
 	]),
 );
 

@@ -120,6 +120,7 @@ const JOB_STREAM_BATCH = route("jobStreamBatch", "POST /worker/:endpoint/job-str
 });
 
 const PING = route("ping", "GET /worker/:endpoint/ping/:worker", "worker", {
+	frequent: true,
 	summary: "A heartbeat of the worker and of the jobs it names.",
 	answer: ACCEPTED,
 	query: [

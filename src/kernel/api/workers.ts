@@ -1,9 +1,8 @@
-/** Workers and their logs, for operators (D28, D39). */
-import { CURSOR, flag, moment, text, whole, word } from "./definition/params.ts";
+/** Workers, for operators (D28, D39). */
+import { flag } from "./definition/params.ts";
 import { NO_BODY, emptyAnswer, route } from "./definition/route.ts";
-import { LOG_LEVELS, SEARCHED_LOG_BYTES } from "../core/workers/log-line.ts";
 import { WORKER_REASON_CODES } from "../core/workers/worker-reason.ts";
-import { COUNT, FLAG, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
+import { COUNT, list, MOMENT, object, type Static, TEXT } from "./definition/schema.ts";
 
 const LAST_LINE = {
 	...TEXT,
@@ -115,24 +114,6 @@ export type EndedWorker = Static<typeof ENDED_WORKER>;
 export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
 export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
 
-const LINE = { text: TEXT, position: COUNT, "time?": MOMENT, "job?": TEXT, "level?": TEXT } as const;
-const LOG_LINE = object(LINE);
-export type LogLine = Static<typeof LOG_LINE>;
-
-export const TAIL = whole("tail", {
-	minimum: 0,
-	maximum: 10_000,
-	default: 100,
-	description: "Start with this many of the last lines.",
-});
-export const WHOLE = flag("whole", "Start with the first line that is kept.");
-export const FOLLOW = flag("follow", "Continue with what the worker writes, until it has exited.");
-export const JOB_FILTER = text(
-	"job",
-	100,
-	"Only lines of this job: those that the worker's SDK ascribes to it, and all it wrote while it held only this one.",
-);
-
 export const LIST_WORKERS = route("listWorkers", "GET /v1/endpoints/:endpoint/workers", "read", {
 	summary: "Workers of the endpoint and the jobs they hold.",
 	query: [ENDED, USAGE],
@@ -142,50 +123,11 @@ export const LIST_WORKERS = route("listWorkers", "GET /v1/endpoints/:endpoint/wo
 	},
 });
 
-export const WORKER_LOGS = route("workerLogs", "GET /v1/endpoints/:endpoint/workers/:worker/logs", "admin", {
-	summary: "The output of a launched worker: the last lines, then new ones.",
-	answer: {
-		description:
-			"One object per line: {text, position}; time: when it was written, within 0.2 s; job: what the " +
-			"worker's SDK ascribes it to, or the only job it held; level: the SDK's. A very long line is split.",
-		media: "application/x-ndjson",
-		events: "one event per line, with its position as id, which Last-Event-ID resumes after; end at the end",
-	},
-	errors: ["worker_not_found"],
-	query: [TAIL, WHOLE, FOLLOW, JOB_FILTER],
-});
-
 export const START_WORKERS = route("startWorkers", "POST /v1/endpoints/:endpoint/workers/start", "admin", {
 	summary: "Ends the pause of starts that follows crashes of workers: one is started now, if it is needed.",
 	answer: emptyAnswer("Starts are not paused any more."),
 	body: NO_BODY,
 	errors: ["workers_external", "not_ready"],
-});
-
-export const LEVEL = word("level", LOG_LEVELS, "Only lines of this level or above; a line without one counts as info.");
-export const SINCE = moment("since", "Only lines written at this moment or later.");
-export const UNTIL = moment("until", "Only lines written at this moment or before.");
-export const SEARCH = { ...text("search", 200, "Only lines with this text, in any case of letters."), default: "" };
-export const WORKER_LINES = text("worker", 128, "Only lines of this worker.");
-export const LINES = whole("limit", {
-	minimum: 1,
-	maximum: 1000,
-	default: 100,
-	description: "At most this many lines.",
-});
-
-const FOUND_LINE = object({ worker: TEXT, ...LINE, time: MOMENT });
-export type FoundLine = Static<typeof FOUND_LINE>;
-
-export const SEARCH_LOGS = route("searchLogs", "GET /v1/endpoints/:endpoint/logs", "admin", {
-	summary: "Lines in all kept logs of the endpoint's launched workers, ended ones too.",
-	answer: {
-		description:
-			"The newest lines, newest first; more: there may be others, from next on. A page reads about " +
-			`${SEARCHED_LOG_BYTES / 2 ** 20} MiB of logs at each server, so it may have no line.`,
-		schema: object({ lines: list(FOUND_LINE), more: FLAG, "next?": TEXT }),
-	},
-	query: [SEARCH, LEVEL, WORKER_LINES, JOB_FILTER, SINCE, UNTIL, LINES, CURSOR],
 });
 
 export const STOP_WORKER = route("stopWorker", "POST /v1/endpoints/:endpoint/workers/:worker/stop", "admin", {
@@ -195,4 +137,4 @@ export const STOP_WORKER = route("stopWorker", "POST /v1/endpoints/:endpoint/wor
 	errors: ["worker_gone", "worker_not_launched"],
 });
 
-export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, START_WORKERS, WORKER_LOGS, SEARCH_LOGS, STOP_WORKER] as const;
+export const WORKER_ADMIN_ROUTES = [LIST_WORKERS, START_WORKERS, STOP_WORKER] as const;

@@ -2,9 +2,9 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type { Handler } from "../../http/server/route.ts";
 import type { CREATE_KEY, Key } from "../keys.ts";
-import type { AnswerOf } from "./route.ts";
+import { type AnswerOf, route } from "./route.ts";
 import type { Static } from "./schema.ts";
-import type { LIST_WORKERS, WORKER_LOGS } from "../workers.ts";
+import type { LIST_WORKERS } from "../workers.ts";
 
 const KEY = {
 	id: "1",
@@ -29,7 +29,11 @@ describe("answers of handlers", () => {
 	});
 
 	it("have no value where an answer is not JSON", () => {
-		expectTypeOf<AnswerOf<typeof WORKER_LOGS>>().toBeNever();
+		const text = route("text", "GET /text", "anyone", {
+			summary: "A text.",
+			answer: { description: "The text.", media: "text/plain" },
+		});
+		expectTypeOf<AnswerOf<typeof text>>().toBeNever();
 	});
 
 	it("are checked against the definition that a handler is registered for", () => {

@@ -86,6 +86,8 @@ export interface RouteDefinition {
 	readonly ownLimits?: true;
 	/** Refusals are delayed (D26). */
 	readonly poll?: true;
+	/** Clients send it every few seconds: the log of requests has it only with `all` (D51). */
+	readonly frequent?: true;
 	/** A key is in the body: refusals are delayed (D31). */
 	readonly signIn?: true;
 	/** Begins or ends a session of the console (D31). */

@@ -13,7 +13,6 @@ import { createHosts } from "./hosts.ts";
 import { workerHousekeeping } from "./housekeeping.ts";
 import { WorkerLauncher } from "./launch/launch.ts";
 import { workerSleep, type WorkerSleep } from "./launch/sleep.ts";
-import { type LogSearch, searchLogs } from "./logs/log-search.ts";
 import { countPoll, holdPoll } from "./polls.ts";
 import { startProblems, type StartProblems } from "./start-problems.ts";
 import { stopSignals, type StopSignals } from "./stop-signals.ts";
@@ -132,10 +131,6 @@ export class Workers {
 	/** Throws `worker_not_found`. */
 	logs(q: LogQuery): ReturnType<typeof readLog> {
 		return readLog(this.#d, q);
-	}
-
-	searchLogs(q: LogSearch): ReturnType<typeof searchLogs> {
-		return searchLogs(this.#d.workerLogs, q);
 	}
 
 	/** Returns false when another server launched it (D28). Throws `worker_gone`, `worker_not_launched`. */

@@ -7,7 +7,6 @@ import type { Worker } from "../../engine/workers/worker-registry.ts";
 import type { RequestTrace } from "../../core/trace-hooks.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
-import type { RecentLines } from "../../system/recent-lines.ts";
 import type { Traffic } from "../server/traffic.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
 import type { Response } from "./response.ts";
@@ -18,8 +17,6 @@ export interface Service {
 	management: Map<string, number>;
 	memory: MemoryShares;
 	pace: Pace;
-	/** The log of the service. */
-	log: RecentLines;
 	traffic: Traffic;
 	/** May differ from `Host` behind a proxy. */
 	publicUrl: URL | undefined;

@@ -5,14 +5,11 @@ import type { EventBus } from "../../events.ts";
 import { type Call, paramOf } from "../exchange/call.ts";
 import type { Route } from "./route.ts";
 
-/** `on`: without polls and pings of workers, and without reads of logs. */
+/** `on`: without what is called every few seconds: polls and pings of workers, reads of logs. */
 export type AccessLog = "off" | "on" | "all";
 
 /** Status of a request whose client closed the connection before the answer began, as in nginx. */
 const CLOSED_BY_CLIENT = 499;
-
-/** Operations that are called every few seconds, or that read logs: a page that follows the log would fill it. */
-const FREQUENT: ReadonlySet<string> = new Set(["ping", "serviceLog", "searchLogs", "workerLogs"]);
 
 /** The ids that the service gives to jobs. */
 const JOB = /^(?:sync-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -31,7 +28,7 @@ export function accessLog(q: {
 		const { socket } = req;
 		const { read, written } = earlier.get(socket) ?? { read: 0, written: 0 };
 		earlier.set(socket, { read: socket.bytesRead, written: socket.bytesWritten });
-		if (q.log === "on" && (route?.poll || FREQUENT.has(route?.name ?? ""))) return;
+		if (q.log === "on" && (route?.poll || route?.frequent)) return;
 		// A client may put any text into a path, even a key.
 		const named = paramOf(call, "endpoint");
 		const endpoint = engine.endpoints.has(named) ? named : undefined;

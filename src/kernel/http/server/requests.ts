@@ -43,7 +43,6 @@ export interface RequestOptions {
 	events: EventBus;
 	random: Random;
 	accessLog: AccessLog;
-	log: Service["log"];
 	/** Default: all (D38). */
 	corsOrigins?: CorsOrigins;
 	/** Public address if different. The console may be loaded from there (D31). */
@@ -84,7 +83,6 @@ export class Requests {
 			management: new Map(),
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
-			log: o.log,
 			traffic: traffic(errorCodes(o.routes)),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			traceUrl: o.traceUrl,

@@ -5,7 +5,6 @@ import type { WORKER_ADMIN_ROUTES } from "../../api/workers.ts";
 import * as endpoints from "./endpoints-api.ts";
 import * as jobs from "./jobs-api.ts";
 import * as keys from "./keys-api.ts";
-import * as logs from "./logs-api.ts";
 import * as workers from "./workers-api.ts";
 import type { HandlersOf } from "../server/route.ts";
 
@@ -26,8 +25,6 @@ export const ENDPOINT_HANDLERS: HandlersOf<typeof ENDPOINT_ROUTES> = {
 export const WORKER_ADMIN_HANDLERS: HandlersOf<typeof WORKER_ADMIN_ROUTES> = {
 	listWorkers: workers.list,
 	startWorkers: workers.start,
-	workerLogs: logs.logs,
-	searchLogs: logs.search,
 	stopWorker: workers.stop,
 };
 

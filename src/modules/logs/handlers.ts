@@ -1,32 +1,34 @@
 /** Output of launched workers, and the log of the service, as JSON lines or events. */
+import { CURSOR, ENDPOINT_FILTER } from "../../kernel/api/definition/params.ts";
+import type { AnswerOf } from "../../kernel/api/definition/route.ts";
+import type { LogEntry } from "../../kernel/engine/workers/logs/worker-logs.ts";
+import type { Call } from "../../kernel/http/exchange/call.ts";
+import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { EVENT_STREAM, lastEventId, wantsEvents } from "../../kernel/http/exchange/server-sent-events.ts";
+import { type LogForm, sendLog, sendWorkerLogs } from "../../kernel/http/exchange/worker-log-stream.ts";
+import { answersElsewhere } from "../../kernel/http/server/other-servers.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import type { NumberedLine } from "../../kernel/system/recent-lines.ts";
+import { type LineFilter, lineFilter } from "./line-filter.ts";
+import { pageOf, searchLogs } from "./log-search.ts";
 import {
 	FOLLOW,
+	FOLLOW_LOG,
 	JOB_FILTER,
 	LEVEL,
 	LINES,
 	SEARCH,
 	type SEARCH_LOGS,
 	SINCE,
+	SUBJECT,
 	TAIL,
 	UNTIL,
 	WHOLE,
 	WORKER_LINES,
-} from "../../api/workers.ts";
-import { CURSOR, ENDPOINT_FILTER } from "../../api/definition/params.ts";
-import { FOLLOW_LOG, SUBJECT } from "../../api/service.ts";
-import { lineFilter, type LineFilter } from "../../core/workers/log-line.ts";
-import type { LogEntry } from "../../engine/workers/logs/worker-logs.ts";
-import type { Call } from "../exchange/call.ts";
-import { valueOf } from "../exchange/params.ts";
-import { EVENT_STREAM, lastEventId, wantsEvents } from "../exchange/server-sent-events.ts";
-import { type LogForm, sendLog, sendWorkerLogs } from "../exchange/worker-log-stream.ts";
-import { pageOf } from "../../engine/workers/logs/log-search.ts";
-import type { NumberedLine } from "../../system/recent-lines.ts";
-import type { AnswerOf } from "../../api/definition/route.ts";
-import { answersElsewhere } from "../server/other-servers.ts";
+} from "./routes.ts";
 
 /** `Last-Event-ID` resumes after that position. */
-export function logs(call: Call<"endpoint" | "worker">): Promise<void> {
+export function workerLog(call: Call<"endpoint" | "worker">): Promise<void> {
 	const query = {
 		from: lastEventId(call.req) ?? (valueOf(call, WHOLE) ? 0 : undefined),
 		tail: valueOf(call, TAIL),
@@ -37,7 +39,7 @@ export function logs(call: Call<"endpoint" | "worker">): Promise<void> {
 }
 
 /** The log of this server (D51). */
-export function serviceLog(call: Call): Promise<void> {
+export function serviceLog(call: Call, log: Kernel["log"]): Promise<void> {
 	const [endpoint, subject] = [valueOf(call, ENDPOINT_FILTER), valueOf(call, SUBJECT)];
 	const passes = lineFilter(filterOf(call));
 	const query = {
@@ -49,7 +51,7 @@ export function serviceLog(call: Call): Promise<void> {
 			(subject === undefined || line.text.includes(subject)) &&
 			passes(line),
 	};
-	return sendLog(call, formFor(call), (reader) => call.service.log.read({ ...query, ...reader }));
+	return sendLog(call, formFor(call), (reader) => log.read({ ...query, ...reader }));
 }
 
 function filterOf(call: Call): LineFilter {
@@ -68,13 +70,16 @@ function formFor({ req }: Call): LogForm {
 }
 
 /** Asks all servers, each of which keeps the logs of its workers. */
-export async function search(call: Call<"endpoint">): Promise<AnswerOf<typeof SEARCH_LOGS>> {
-	const { engine, params, caller } = call;
+export async function search(
+	call: Call<"endpoint">,
+	logs: Kernel["workerLogs"],
+): Promise<AnswerOf<typeof SEARCH_LOGS>> {
+	const { params, caller } = call;
 	const left = new AbortController();
 	caller.onDisconnect = () => left.abort();
 	const limit = valueOf(call, LINES);
 	const [own, others] = await Promise.all([
-		engine.workers.searchLogs({
+		searchLogs(logs, {
 			...filterOf(call),
 			endpoint: params.endpoint,
 			cursor: valueOf(call, CURSOR),

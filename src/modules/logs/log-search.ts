@@ -2,11 +2,12 @@
  * Lines in all kept logs of an endpoint's launched workers, running or ended (D47): the newest first, in pages. Logs
  * are read backwards, each time the one whose unread lines may be the newest, so a page needs no more than its end.
  */
-import { badQuery } from "../../../core/errors.ts";
-import { type LineFilter, lineFilter, SEARCHED_LOG_BYTES } from "../../../core/workers/log-line.ts";
-import type { WorkerLogs } from "../../../launchers/launcher.ts";
-import { isWorkerOf } from "../launch/worker-spec.ts";
-import { entryOf, type LogEntry } from "./worker-logs.ts";
+import { badQuery } from "../../kernel/core/errors.ts";
+import type { WorkerLogs } from "../../kernel/launchers/launcher.ts";
+import { isWorkerOf } from "../../kernel/engine/workers/launch/worker-spec.ts";
+import { entryOf, type LogEntry } from "../../kernel/engine/workers/logs/worker-logs.ts";
+import { type LineFilter, lineFilter } from "./line-filter.ts";
+import { SEARCHED_LOG_BYTES } from "./routes.ts";
 
 const LINE_CHARACTERS = 2000;
 

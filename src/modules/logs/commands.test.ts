@@ -1,7 +1,10 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { CliError } from "../../client/errors.ts";
-import type { ActionInput } from "../../framework/command.ts";
-import { logsCommand } from "./workers.ts";
+import { CliError } from "../../cli/client/errors.ts";
+import type { ActionInput } from "../../cli/framework/command.ts";
+import { LOG_COMMANDS } from "./commands.ts";
+
+/** `sluice logs`. */
+const logs = LOG_COMMANDS.find((command) => "run" in command)!;
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -26,7 +29,7 @@ it("D36: logs -f prints workers that crash between two looks, and outlives a log
 	};
 	const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
 	const input = { args: ["hello"], flags: { follow: "true", tail: "3" }, service } as unknown as ActionInput;
-	await expect(logsCommand.run(input)).rejects.toThrow("the test ends");
+	await expect(logs.run(input)).rejects.toThrow("the test ends");
 	expect(write.mock.calls.map(([text]) => text)).toEqual(["crash-1  failed to start\n", "crash-2  failed to start\n"]);
 	expect(asked).toEqual([
 		"/v1/endpoints/hello/workers/closed/logs?follow=true&tail=3",
@@ -51,15 +54,15 @@ it("D36: logs with filters: spans of time as moments, workers and service alike;
 		},
 	};
 	const run = (args: string[], flags: Record<string, string>): Promise<number> =>
-		logsCommand.run({ args, flags, service } as unknown as ActionInput);
+		logs.run({ args, flags, service } as unknown as ActionInput);
 	const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
 	const began = Date.now();
 	await run(["hello", "hello-1"], { since: "15m", until: "2026-01-31T12:00:00Z", level: "warn", job: "j", tail: "5" });
 	await run(["hello"], { service: "true", search: "lost", since: "1h", tail: "5" });
 	const queries = asked.map((path) => new URL(path, "http://x").searchParams);
 	const [search, further, log] = queries.map((query) => Object.fromEntries(query));
-	const logs = "/v1/endpoints/hello/logs";
-	expect(asked.map((path) => path.split("?")[0])).toEqual([logs, logs, "/v1/logs"]);
+	const path = "/v1/endpoints/hello/logs";
+	expect(asked.map((each) => each.split("?")[0])).toEqual([path, path, "/v1/logs"]);
 	expect(further).toEqual({ ...search, cursor: "further" });
 	expect(write.mock.calls).toEqual([["found\n"]]);
 	const rest = { level: "warn", worker: "hello-1", job: "j", limit: "5" };

@@ -3,9 +3,9 @@ import { appendFileSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { manualClock } from "../../../../../test/support/manual-clock.ts";
-import { boundLog, logPath, marksPath } from "../../../launchers/logs/log-files.ts";
-import { workerLogs } from "../../../launchers/logs/worker-logs.ts";
+import { manualClock } from "../../../test/support/manual-clock.ts";
+import { boundLog, logPath, marksPath } from "../../kernel/launchers/logs/log-files.ts";
+import { workerLogs } from "../../kernel/launchers/logs/worker-logs.ts";
 import { type FoundLine, type LogSearch, pageOf, searchLogs } from "./log-search.ts";
 
 const [ONE, TWO] = ["ours-000000000001", "ours-000000000002"] as const;
