@@ -237,11 +237,11 @@ function count(low = 0, high: number | undefined, noun: string): string {
 }
 
 function range({ minimum, maximum, exclusiveMinimum, "x-unit": unit }: Schema): string {
-	const of = unit === undefined ? "" : ` of ${unit}`;
+	const unitText = unit === undefined ? "" : ` of ${unit}`;
 	if (exclusiveMinimum !== undefined)
-		return `${of} above ${exclusiveMinimum}${maximum === undefined ? "" : ` and at most ${maximum}`}`;
-	if (minimum !== undefined) return `${of} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
-	return of + (maximum === undefined ? "" : ` of at most ${maximum}`);
+		return `${unitText} above ${exclusiveMinimum}${maximum === undefined ? "" : ` and at most ${maximum}`}`;
+	if (minimum !== undefined) return `${unitText} from ${minimum}${maximum === undefined ? "" : ` to ${maximum}`}`;
+	return unitText + (maximum === undefined ? "" : ` of at most ${maximum}`);
 }
 
 function orDuration({ "x-duration": example }: Schema): string {

@@ -61,17 +61,17 @@ export function serverConditions(d: Measured): (instance: string) => Promise<Mea
 	return async (instance) => {
 		const now = d.now();
 		const free = await d.disk?.freeBytes().catch(() => undefined);
-		const of = (value: number | undefined, more: Labels = {}): Values =>
+		const valuesOf = (value: number | undefined, more: Labels = {}): Values =>
 			value === undefined ? [] : [[{ instance, ...more }, value]];
 		const skew = d.skewFromDatabase();
 		const spent = BUDGET_NAMES.map((name) => [name, d.budgets[name].spent] as const);
 		return {
-			SluiceStoreDown: of(Number(d.isStoreAvailable())),
-			SluiceStoreSlow: of(commitTime(now)),
-			SluiceDiskAlmostFull: of(free === undefined ? undefined : free / d.budgets.reservedDisk.limit),
-			SluiceRefuses: [...refusals.grown(spent, now)].flatMap(([budget, count]) => of(count, { budget })),
-			SluiceClockSkew: of(skew === undefined ? undefined : Math.abs(skew) / 1000),
-			SluiceSwaps: of(swaps(now)),
+			SluiceStoreDown: valuesOf(Number(d.isStoreAvailable())),
+			SluiceStoreSlow: valuesOf(commitTime(now)),
+			SluiceDiskAlmostFull: valuesOf(free === undefined ? undefined : free / d.budgets.reservedDisk.limit),
+			SluiceRefuses: [...refusals.grown(spent, now)].flatMap(([budget, count]) => valuesOf(count, { budget })),
+			SluiceClockSkew: valuesOf(skew === undefined ? undefined : Math.abs(skew) / 1000),
+			SluiceSwaps: valuesOf(swaps(now)),
 		};
 	};
 }

@@ -121,7 +121,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 
 	const get = <T>(path: string, query?: Record<string, string>): Promise<T> =>
 		call("GET", path, { ...(query && { query }) });
-	const of = (id: string, action = ""): string => `/containers/${encodeURIComponent(id)}${action}`;
+	const containerPath = (id: string, action = ""): string => `/containers/${encodeURIComponent(id)}${action}`;
 
 	return {
 		/** Socket path, or host and port. */
@@ -147,16 +147,17 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			const q = { body, ...(name !== undefined && { query: { name } }) };
 			return (await call<{ Id: string }>("POST", "/containers/create", q)).Id;
 		},
-		start: (id: string) => call<void>("POST", of(id, "/start")),
-		inspect: (id: string) => get<InspectedContainer>(of(id, "/json")),
-		stats: (id: string) => get<ContainerStats>(of(id, "/stats"), { stream: "false", "one-shot": "true" }),
-		top: async (id: string) => (await get<{ Processes: string[][] }>(of(id, "/top"))).Processes,
-		wait: (id: string, signal: AbortSignal) => call<void>("POST", of(id, "/wait"), { signal }),
-		kill: (id: string, signal: "SIGTERM" | "SIGKILL") => call<void>("POST", of(id, "/kill"), { query: { signal } }),
+		start: (id: string) => call<void>("POST", containerPath(id, "/start")),
+		inspect: (id: string) => get<InspectedContainer>(containerPath(id, "/json")),
+		stats: (id: string) => get<ContainerStats>(containerPath(id, "/stats"), { stream: "false", "one-shot": "true" }),
+		top: async (id: string) => (await get<{ Processes: string[][] }>(containerPath(id, "/top"))).Processes,
+		wait: (id: string, signal: AbortSignal) => call<void>("POST", containerPath(id, "/wait"), { signal }),
+		kill: (id: string, signal: "SIGTERM" | "SIGKILL") =>
+			call<void>("POST", containerPath(id, "/kill"), { query: { signal } }),
 		/** Runs a program in the container, and returns its exit code and the end of its output. */
 		async exec(id: string, Cmd: readonly string[], signal: AbortSignal): Promise<{ code: number; output: string }> {
 			const body = { Cmd, AttachStdout: true, AttachStderr: true };
-			const exec = `/exec/${(await call<{ Id: string }>("POST", of(id, "/exec"), { body })).Id}`;
+			const exec = `/exec/${(await call<{ Id: string }>("POST", containerPath(id, "/exec"), { body })).Id}`;
 			let output = "";
 			for await (const pieces of framesOf(await answerTo("POST", `${exec}/start`, { body: { Detach: false }, signal })))
 				for (const { bytes } of pieces) output = (output + bytes.toString("utf8")).slice(-OUTPUT_CHARACTERS);
@@ -167,9 +168,9 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			return { code: (await get<{ ExitCode: number }>(`${exec}/json`)).ExitCode, output: output.trim() };
 		},
 		/** Rejects when the container is not paused. */
-		unpause: (id: string) => call<void>("POST", of(id, "/unpause")),
+		unpause: (id: string) => call<void>("POST", containerPath(id, "/unpause")),
 		/** Removes a running container too, and its anonymous volumes. */
-		remove: (id: string) => call<void>("DELETE", of(id), { query: { force: "true", v: "true" } }),
+		remove: (id: string) => call<void>("DELETE", containerPath(id), { query: { force: "true", v: "true" } }),
 		image: (name: string) => get<unknown>(`/images/${encodeURIComponent(name)}/json`),
 		/** Pulls a tag or digest: lines of JSON until the end, errors among them. */
 		pull(q: { repository: string; version: string; login?: RegistryLogin | undefined; signal: AbortSignal }) {
@@ -181,7 +182,7 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 		logs(id: string, { since, signal, follow = true }: { since: number; signal: AbortSignal; follow?: boolean }) {
 			const what = { follow: String(follow), stdout: "true", stderr: "true", timestamps: "true" };
 			const query = { ...what, since: String(since) };
-			return answerTo("GET", of(id, "/logs"), { query, signal });
+			return answerTo("GET", containerPath(id, "/logs"), { query, signal });
 		},
 		close: () => connection.close(),
 	};

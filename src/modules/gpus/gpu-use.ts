@@ -27,7 +27,7 @@ export function gpuUse({ clock, events, now, endpoints, registry, held }: Deps) 
 	const history = gpuHistory({ now, held });
 	let sampledAt = now();
 
-	function of(endpoint: string): GpuTotals {
+	function totalsOf(endpoint: string): GpuTotals {
 		let found = totals.get(endpoint);
 		if (!found) {
 			found = { ms: record(GPU_USES, () => 0), madeRoom: { idle: 0, busy: 0 }, swaps: newHistogram() };
@@ -49,15 +49,15 @@ export function gpuUse({ clock, events, now, endpoints, registry, held }: Deps) 
 		sampledAt = at;
 		for (const worker of registry.all()) {
 			const gpus = gpusOf(worker);
-			if (gpus > 0) of(worker.endpoint).ms[useOf(worker)] += gpus * elapsed;
+			if (gpus > 0) totalsOf(worker.endpoint).ms[useOf(worker)] += gpus * elapsed;
 		}
 		history.sample();
 	}
 
-	events.on("room.made", ({ endpoint, was }) => void (of(endpoint).madeRoom[was] += 1));
+	events.on("room.made", ({ endpoint, was }) => void (totalsOf(endpoint).madeRoom[was] += 1));
 	events.on(["worker.ready", "worker.woken"], ({ endpoint, worker: id }) => {
 		const { roomSince } = registry.get({ endpoint, id }) ?? {};
-		if (roomSince !== undefined) observe(of(endpoint).swaps, Math.max(0, now() - roomSince));
+		if (roomSince !== undefined) observe(totalsOf(endpoint).swaps, Math.max(0, now() - roomSince));
 	});
 	events.on("endpoint.removed", ({ endpoint }) => void totals.delete(endpoint));
 

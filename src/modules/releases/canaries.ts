@@ -94,7 +94,7 @@ export function createCanaries(d: Kernel) {
 	}
 
 	/** Returns the running canary of an endpoint. */
-	function of({ id }: Endpoint): State | undefined {
+	function runningCanary({ id }: Endpoint): State | undefined {
 		const state = states.get(id);
 		return state?.isOver ? undefined : state;
 	}
@@ -116,7 +116,7 @@ export function createCanaries(d: Kernel) {
 	events.on("endpoint.deleted", ({ endpoint }) => forget(endpoint));
 
 	return {
-		of,
+		of: runningCanary,
 		/** Begins and ends canaries after a change of endpoints. */
 		refresh(): void {
 			for (const { endpoint } of endpoints.all()) {
@@ -133,19 +133,19 @@ export function createCanaries(d: Kernel) {
 			}
 		},
 		/** Returns the launch hash of the stable version. */
-		beside: (endpoint: Endpoint): string | undefined => of(endpoint)?.stable.launchHash,
+		beside: (endpoint: Endpoint): string | undefined => runningCanary(endpoint)?.stable.launchHash,
 		/**
 		 * Returns the settings for the next worker: those of the new version for the second worker. Undefined until the
 		 * stable ones are read.
 		 */
 		settingsFor(endpoint: Endpoint, staying: readonly Worker[]): Endpoint | undefined {
-			const state = of(endpoint);
+			const state = runningCanary(endpoint);
 			if (!state || (staying.length > 0 && !staying.some(isOf(state.version)))) return endpoint;
 			return state.launched && withLaunched(endpoint, state.launched);
 		},
 		/** Returns the surplus workers that may be stopped: one of each version stays while two are `wanted`. */
 		stoppable(endpoint: Endpoint, staying: readonly Worker[], q: { surplus: Worker[]; wanted: number }): Worker[] {
-			const state = of(endpoint);
+			const state = runningCanary(endpoint);
 			if (!state || q.wanted < 2) return q.surplus;
 			const kept = [state.version, state.stable].map((each) => staying.filter(isOf(each)));
 			return q.surplus.filter((worker) => !kept.some((all) => all.at(-1) === worker));

@@ -130,8 +130,8 @@ const stop: Action = {
 
 async function stopAll(input: ActionInput, endpoint: string | undefined): Promise<number> {
 	const { service } = input;
-	const of = endpoint === undefined ? "all endpoints" : `endpoint '${endpoint}'`;
-	await confirm(`Stop all launched workers of ${of}?`, input);
+	const scope = endpoint === undefined ? "all endpoints" : `endpoint '${endpoint}'`;
+	await confirm(`Stop all launched workers of ${scope}?`, input);
 	const { workers: all } = await fetchWorkers(service, endpoint);
 	const launched = all.filter(({ launcher, state }) => launcher !== "external" && state !== "stopping");
 	for (const each of launched)

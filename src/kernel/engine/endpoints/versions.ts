@@ -55,7 +55,7 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 	}
 
 	/** Returns the releases of an endpoint, earlier versions first, at least one. */
-	function of(stored: StoredEndpoint): readonly ReleaseHead[] {
+	function releasesOf(stored: StoredEndpoint): readonly ReleaseHead[] {
 		const known = heads.get(stored.endpoint.id) ?? [];
 		return known.at(-1)?.launchHash === launchHash(stored.endpoint) ? known : [...known, unrecorded(stored)];
 	}
@@ -77,10 +77,11 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 		return new Set(handles.map((handle) => String(handle[LAUNCHED_AS])));
 	}
 
-	const isRecorded = (stored: StoredEndpoint): boolean => of(stored).length === heads.get(stored.endpoint.id)?.length;
+	const isRecorded = (stored: StoredEndpoint): boolean =>
+		releasesOf(stored).length === heads.get(stored.endpoint.id)?.length;
 
 	return {
-		of,
+		of: releasesOf,
 		/**
 		 * Returns versions below `before`, newest first. `hold` is called with their number of characters before they are
 		 * read.
@@ -108,7 +109,7 @@ export function endpointVersions({ releases, workers }: Store, { encryption }: {
 			{ before, origin, now }: { before: StoredEndpoint | undefined; origin: Origin; now: EpochMs },
 		): Promise<ReleaseChanges | undefined> {
 			const known = heads.get(after.id) ?? [];
-			const current = before ? of(before).at(-1) : known.at(-1);
+			const current = before ? releasesOf(before).at(-1) : known.at(-1);
 			if (current?.launchHash === launchHash(after)) return undefined;
 			const { source, by, reason, fail } = origin;
 			const head = headOf(after, { version: (current?.version ?? 0) + 1, source, createdAt: now });

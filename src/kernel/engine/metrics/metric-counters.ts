@@ -57,7 +57,7 @@ export function metricCounters({ events, now }: { events: EventBus; now: () => E
 	let over: CountedEndpoint[] = [];
 	const hours = new Map<number, ByEndpoint>();
 
-	function of(endpoint: string): MetricBucket {
+	function bucketOf(endpoint: string): MetricBucket {
 		turn();
 		return tallyIn(minute.tallies, endpoint);
 	}
@@ -76,23 +76,26 @@ export function metricCounters({ events, now }: { events: EventBus; now: () => E
 		minute = { at, tallies: new Map() };
 	}
 
-	events.on("job.queued", ({ endpoint, again }) => void (of(endpoint).counts[again ? "retried" : "submitted"] += 1));
-	events.on("job.started", ({ endpoint, waitedMs }) => observe(of(endpoint).delay, waitedMs));
+	events.on(
+		"job.queued",
+		({ endpoint, again }) => void (bucketOf(endpoint).counts[again ? "retried" : "submitted"] += 1),
+	);
+	events.on("job.started", ({ endpoint, waitedMs }) => observe(bucketOf(endpoint).delay, waitedMs));
 	events.on("job.settled", ({ endpoint, state, ranMs, release, elsewhere }) => {
 		const outcome = OUTCOME_OF[state];
 		if (elsewhere || !outcome) return;
-		const tally = of(endpoint);
+		const tally = bucketOf(endpoint);
 		tally.counts[outcome] += 1;
 		if (ranMs !== undefined) observe(tally.execution, ranMs);
 		if (release !== undefined) countOfRelease(tally, { release, outcome, ranMs });
 	});
 	events.on("job.returned", ({ endpoint, why }) => {
-		if (why === "lost") of(endpoint).counts.retried += 1;
+		if (why === "lost") bucketOf(endpoint).counts.retried += 1;
 	});
-	events.on("worker.launched", ({ endpoint }) => void (of(endpoint).counts.coldStarts += 1));
+	events.on("worker.launched", ({ endpoint }) => void (bucketOf(endpoint).counts.coldStarts += 1));
 
 	return {
-		of,
+		of: bucketOf,
 		turn,
 		end(): void {
 			turn();

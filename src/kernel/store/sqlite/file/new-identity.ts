@@ -23,9 +23,9 @@ export function renewIdentity(
 function forgetWorkers(unit: UnitOfWork, now: number): void {
 	const held: Row[] = [];
 	for (const row of unit.db.prepare("SELECT endpoint, id FROM workers").all()) {
-		const of = { endpoint: String(row[0]), worker: String(row[1]) };
-		held.push(...unit.records.runningOn(of));
-		for (const { row: job, past } of unit.attempts.openOf(of)) unit.attempts.close(job, past);
+		const holder = { endpoint: String(row[0]), worker: String(row[1]) };
+		held.push(...unit.records.runningOn(holder));
+		for (const { row: job, past } of unit.attempts.openOf(holder)) unit.attempts.close(job, past);
 	}
 	// Each joins the front of its queue: the last claimed first keeps their order.
 	for (const row of held.toSorted((a, b) => b.rank - a.rank))
