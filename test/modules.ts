@@ -16,6 +16,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	],
 	gpus: ["gpu-parts", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
 	logs: ["hung-logs", "logs", "service-log"].map((name) => `spec/v1/${name}.test.ts`),
+	management: ["clients/mcp-tools.test.ts", "spec/client/secret-rotation.test.ts", "spec/management"],
 	metrics: [
 		"spec/metrics.test.ts",
 		...["demand", "feed", "metrics"].map((name) => `spec/v1/${name}.test.ts`),

@@ -1,11 +1,11 @@
 /** One operation of `/openapi.json`. */
 import { HOST_NAME } from "../../src/modules/docker/hosts/host-schema.ts";
-import { isManagementPath } from "../../src/kernel/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../src/kernel/http/exchange/reply.ts";
+import { isReservedPath } from "../../src/kernel/core/endpoints/reserved-ids.ts";
 import { ERROR, OPENAI_ERROR, PROBLEM } from "./error-schemas.ts";
 import type { Answer, Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
 import { EMPTY, type JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import { ENDPOINT_ID } from "../../src/kernel/core/endpoints/endpoint-schema.ts";
+import { OPENAI_ERRORS } from "../../src/modules/openai/error-form.ts";
 import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { DEFAULT_LIMITS } from "../../src/kernel/core/endpoints/limits.ts";
 import { EXAMPLES } from "./examples.ts";
@@ -23,7 +23,7 @@ const EVENTS_TYPE = "text/event-stream";
 export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">, description: string])[] = [
 	[
 		"Jobs",
-		{ test: (path) => path.startsWith("/v2/") && !isManagementPath(path) },
+		{ test: (path) => path.startsWith("/v2/") && !isReservedPath(path) },
 		"What clients call: submit a job, follow it, end it.",
 	],
 	[
@@ -247,8 +247,9 @@ function failure(route: RouteDefinition, status: string, codes: readonly string[
 
 function errorFormOf({ errorForm }: RouteDefinition) {
 	if (errorForm === undefined) return { prefix: "", type: JSON_TYPE, schema: ERROR, ends: "" };
-	if (errorForm === "problem") return { prefix: "problem_", type: PROBLEM_TYPE, schema: PROBLEM, ends: "" };
-	return { prefix: `${errorForm.name}_`, type: JSON_TYPE, schema: OPENAI_ERROR, ends: OPENAI_ENDS };
+	const { name, media: type = JSON_TYPE } = errorForm;
+	const isOpenAI = errorForm === OPENAI_ERRORS;
+	return { prefix: `${name}_`, type, schema: isOpenAI ? OPENAI_ERROR : PROBLEM, ends: isOpenAI ? OPENAI_ENDS : "" };
 }
 
 /** Rate limit headers (D24). */

@@ -1,6 +1,7 @@
 /** `/openapi.json`: the definitions of `src/kernel/api` as an OpenAPI 3.1 document. */
 import { SCHEMAS } from "./schemas.ts";
 import type { RouteDefinition } from "../../src/kernel/api/definition/route.ts";
+import { PROBLEM } from "../../src/modules/management/error-form.ts";
 import { OPENAI_ERRORS } from "../../src/modules/openai/error-form.ts";
 import { ALL_ERRORS } from "../../src/modules/tables.ts";
 import { HEADERS, TAGS, operationOf, pathOf } from "./openapi-operation.ts";
@@ -74,8 +75,9 @@ export function openapiOf(routes: readonly RouteDefinition[], version: string): 
 				Object.keys(ALL_ERRORS)
 					.flatMap((code) => [
 						[code, { summary: code, value: exampleBody(code, undefined) }] as const,
-						[`problem_${code}`, { summary: code, value: exampleBody(code, "problem") }] as const,
-						[`openai_${code}`, { summary: code, value: exampleBody(code, OPENAI_ERRORS) }] as const,
+						...[PROBLEM, OPENAI_ERRORS].map(
+							(form) => [`${form.name}_${code}`, { summary: code, value: exampleBody(code, form) }] as const,
+						),
 					])
 					.filter(([name]) => examples.has(name)),
 			),

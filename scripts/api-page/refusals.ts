@@ -1,7 +1,8 @@
 /** Errors of an operation, derived from its definition (D3, D24, D26). */
 import type { Body, RouteDefinition } from "../../src/kernel/api/definition/route.ts";
-import { ApiError, badQuery, badRequest, errorBody, unprocessable } from "../../src/kernel/core/errors.ts";
-import { problemBody } from "../../src/kernel/http/exchange/reply.ts";
+import { ApiError, badQuery, badRequest, errorBody } from "../../src/kernel/core/errors.ts";
+import { PROBLEM } from "../../src/modules/management/error-form.ts";
+import { unprocessable } from "../../src/modules/management/errors.ts";
 import { ALL_ERRORS } from "../../src/modules/tables.ts";
 
 /** Errors of any request. */
@@ -19,7 +20,7 @@ type Method = RouteDefinition["methods"][number];
 /** Error codes besides {@link ALWAYS}. */
 export function refusalsOf(route: RouteDefinition, method: Method): string[] {
 	const { access, path, query, body, limit, poll, errorForm, creates, errors = [] } = route;
-	const managed = errorForm === "problem";
+	const managed = errorForm === PROBLEM;
 	const codes: string[] = [];
 	if (access === "worker") {
 		codes.push("worker_unauthorized", "too_many_failures");
@@ -103,6 +104,5 @@ export function exampleOf(code: string): ApiError {
 /** Body of the example. */
 export function exampleBody(code: string, form: RouteDefinition["errorForm"]): unknown {
 	const error = exampleOf(code);
-	if (form === "problem") return JSON.parse(problemBody(error));
 	return JSON.parse(form ? form.body(error) : errorBody(error));
 }

@@ -7,8 +7,8 @@ import { BULK, JOB_DETAIL, JOB_SUMMARY } from "../../src/kernel/api/job-records.
 import { CHUNK, HEALTH, JOB, LISTED_JOB, PURGED, STATUS_PAIR } from "../../src/kernel/api/jobs.ts";
 import { GPU } from "../../src/modules/gpus/routes.ts";
 import { HOST } from "../../src/modules/docker/routes.ts";
-import { MANAGED_ENDPOINT } from "../../src/kernel/api/management/endpoints.ts";
-import { MANAGED_WORKER } from "../../src/kernel/api/management/workers.ts";
+import { MANAGED_ENDPOINT } from "../../src/modules/management/routes/endpoints.ts";
+import { MANAGED_WORKER } from "../../src/modules/management/routes/workers.ts";
 import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
 import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";

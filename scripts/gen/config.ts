@@ -100,7 +100,10 @@ function launcherSection({ properties = {}, ...schema }: Schema): string {
 }
 
 /** Guides that have not the name of their module. */
-const GUIDES: Readonly<Record<string, string>> = { registries: "docker.md#images-and-registries" };
+const GUIDES: Readonly<Record<string, string>> = {
+	management: "management-api.md",
+	registries: "docker.md#images-and-registries",
+};
 
 /** The member of a module in `sluice.yaml`. */
 function moduleSection({ name, settings }: ServiceModule): string[] {

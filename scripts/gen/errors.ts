@@ -7,7 +7,6 @@ import { code, type Page, plain, table } from "./markdown.ts";
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	bad_json: "Send one JSON object. The sentence names the place of the fault.",
 	bad_request: "Correct the fields in `details`, all at once.",
-	unprocessable: "Correct what `errors` names, all at once. Of management operations only.",
 	bad_query: "Correct the parameter in `details`.",
 	bad_http: "Check the client or the proxy: the request is not valid HTTP.",
 	https_only: "Use https:// in the address; proxies too.",
@@ -27,7 +26,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	idempotency_expired: "Choose a new key.",
 	endpoint_changed: "Send it again. With several servers only.",
 	endpoint_unreadable: "Update this server, or set all settings with PUT.",
-	secret_exists: "Change it, or choose another name. Of management operations only.",
 	endpoint_exists: "Change it, or choose another id.",
 	last_admin_key: "Create another admin key first.",
 	workers_external: "Start them yourself; `sluice worker-env` prints their variables.",
@@ -50,7 +48,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	gpu_quota_used: "Wait for midnight UTC (`Retry-After`), or raise `limits.gpuSecondsPerDay` of the endpoint.",
 	draining: "Repeat it: another server or the next start continues.",
 	internal: "Search the log for the reference, and report the fault.",
-	not_implemented: "Use what the sentence names. Of management operations only.",
 	not_ready: "Use another server, or repeat it after `Retry-After`.",
 	store_unavailable: "Send it again after `Retry-After`; nothing was accepted.",
 	store_full: "Wait for results to expire, shorten `retention`, or raise `budgets.stored`.",

@@ -91,8 +91,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 	const launchers = await createLaunchers(config, {
 		...o,
 		logs,
-		registryLogin: (registry, id) =>
-			id === undefined ? host.registryLogin(registry) : engine.resources.logins.loginOf(id),
+		registryLogin: host.registryLogin,
 	});
 	const budgets = budgetMeters(config.budgets);
 	const disk = await diskOf(config.store, budgets.reservedDisk.limit);
@@ -116,7 +115,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
 		gpus: config.gpus,
-		management: config.management,
+		workerVariables: host.workerVariables,
 		hostname: hostname(),
 	});
 	let server: HttpServer | undefined;

@@ -77,12 +77,56 @@ it("D34: services of a module that a call opens start then, and stop with the ot
 	expect(calls).toEqual(["start", "stop"]);
 });
 
+it("asks for a login by id the module that has such, not the one of hosts", async () => {
+	const login = (username: string) => ({ username, password: "p" });
+	const asked: string[] = [];
+	const modules = (["host", "id"] as const).map(
+		(registryLogins): Module => ({
+			name: registryLogins,
+			registryLogins,
+			open: async () => ({
+				registryLogin: async (name) => (asked.push(`${registryLogins} ${name}`), login(registryLogins)),
+			}),
+		}),
+	);
+	const host = moduleHost(modules, {});
+	await host.openAtStart(given({ hooks: {} }));
+	expect(await host.registryLogin("a.example")).toEqual(login("host"));
+	expect(await host.registryLogin("a.example", "1f")).toEqual(login("id"));
+	expect(asked).toEqual(["host a.example", "id 1f"]);
+	expect(await moduleHost([], {}).registryLogin("a.example", "1f")).toBeUndefined();
+});
+
+it("a module that fills variables is opened by the first worker that needs it, not by its settings", async () => {
+	let opened = 0;
+	const module: Module = {
+		name: "secrets",
+		opens: "use",
+		fillsVariables: /<secret/,
+		open: async () => {
+			opened += 1;
+			return { workerVariables: async () => ({ env: { A: "value" }, hidden: { secret: "value" } }) };
+		},
+	};
+	const host = moduleHost([module], { secrets: {} });
+	await host.openAtStart(given({ hooks: {} }));
+	const plain = { A: "secret", B: "" };
+	expect(await host.workerVariables(plain)).toEqual({ env: plain, hidden: plain });
+	expect(opened).toBe(0);
+	for (let n = 0; n < 2; n += 1)
+		expect(await host.workerVariables({ B: "", A: "a <secret>" })).toEqual({
+			env: { A: "value" },
+			hidden: { secret: "value" },
+		});
+	expect(opened).toBe(1);
+});
+
 it("starts the services of a module once, also if a pull asks for it first, and closes without a start", async () => {
 	const started: string[] = [];
 	const service = { start: () => void started.push("start"), stop: async () => {} };
 	const module: Module = {
 		name: "logins",
-		hasRegistryLogins: true,
+		registryLogins: "host",
 		open: async () => ({ services: [service], registryLogin: async () => ({ username: "u", password: "p" }) }),
 	};
 	const host = moduleHost([module], {});

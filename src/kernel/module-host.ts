@@ -6,6 +6,7 @@ import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import { ApiError } from "./core/errors.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { Hooks } from "./engine/context.ts";
+import type { WorkerVariables } from "./engine/workers/workers-context.ts";
 import type { EventTable } from "./events.ts";
 import type { Env } from "./lib/env.ts";
 import type { AnsweredOf, BoundRoute } from "./http/server/route.ts";
@@ -24,7 +25,8 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 	/** Modules whose hooks are in use. */
 	const inUse = new Set<string>();
 	let hooks: Hooks = {};
-	const opensAtStart = ({ name, opens }: Module): boolean => opens === "start" || settings[name] !== undefined;
+	const opensAtStart = ({ name, opens }: Module): boolean =>
+		opens === "start" || (opens !== "use" && settings[name] !== undefined);
 
 	function open(module: Module): Promise<OpenModule> {
 		const { name } = module;
@@ -106,14 +108,21 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		async signInLink(): Promise<string | undefined> {
 			return await (await authenticatingModule())?.signInLink?.();
 		},
-		/** Undefined if no module has one. */
-		async registryLogin(registry: string): Promise<RegistryLogin | undefined> {
+		/** The login that `id` names, else that of the host. Undefined if no module has one. */
+		async registryLogin(host: string, id?: string): Promise<RegistryLogin | undefined> {
+			const by = id === undefined ? "host" : "id";
 			for (const module of modules) {
-				if (!module.hasRegistryLogins) continue;
-				const login = await (await openByCall(module)).registryLogin?.(registry);
+				if (module.registryLogins !== by) continue;
+				const login = await (await openByCall(module)).registryLogin?.(id ?? host);
 				if (login) return login;
 			}
 			return undefined;
+		},
+		/** Variables of a worker that starts, as they are unless a module fills them. */
+		async workerVariables(env: WorkerVariables["env"]): Promise<WorkerVariables> {
+			const values = Object.values(env);
+			const module = modules.find(({ fillsVariables: text }) => text && values.some((value) => text.test(value)));
+			return (await (module && (await openByCall(module)).workerVariables?.(env))) ?? { env, hidden: env };
 		},
 	};
 }

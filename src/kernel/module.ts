@@ -10,6 +10,7 @@ import type { ErrorTable } from "./core/error-table.ts";
 import type { Access } from "./engine/access/access.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
+import type { WorkerVariables } from "./engine/workers/workers-context.ts";
 import type { EventTable } from "./events.ts";
 import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
@@ -33,19 +34,24 @@ export interface Module<Settings = unknown> {
 	readonly routes?: readonly RouteDefinition[];
 	readonly errors?: ErrorTable;
 	readonly events?: EventTable;
-	/** Opened at every start, because it has no settings but must see what happens. */
-	readonly opens?: "start";
+	/**
+	 * `start`: opened at every start, because it has no settings but must see what happens. `use`: opened when something
+	 * asks for it, even if it has settings.
+	 */
+	readonly opens?: "start" | "use";
 	/** It is also opened before an endpoint with such settings is used: at the start, or when they are stored. */
 	readonly opensFor?: (endpoint: Endpoint) => boolean;
 	/** It is also opened by a request with a cookie and without a key, and for its sign-in link. */
 	readonly authenticates?: true;
-	/** It is also opened when a launcher asks for the login to a registry of images. */
-	readonly hasRegistryLogins?: true;
+	/** It is also opened when a launcher asks for a login to a registry of images: that of a host, or one by id. */
+	readonly registryLogins?: "host" | "id";
+	/** It is also opened when a worker starts, one of whose variables has such a text: it replaces the text. */
+	readonly fillsVariables?: RegExp;
 	/** The kernel keeps the last lines of its log for it, also those before it is opened. */
 	readonly readsLog?: true;
 	/**
 	 * Called at the start if there are settings or `opens` says so, else when something first asks for the module: a call
-	 * of one of its routes, a sign-in, a pull. Called again only after it has thrown.
+	 * of one of its routes, a sign-in, a pull, a worker that starts. Called again only after it has thrown.
 	 */
 	open(kernel: Kernel, settings: Settings | undefined): Promise<OpenModule>;
 }
@@ -65,8 +71,13 @@ export interface OpenModule {
 	readonly authenticator?: Authenticator;
 	/** Creates a link that signs in the operator at the machine: its path. Undefined without any key. */
 	signInLink?(): Promise<string | undefined>;
-	/** The login to a registry of images, if it needs one. Of modules that say so in `hasRegistryLogins`. */
-	registryLogin?(registry: string): Promise<RegistryLogin | undefined>;
+	/**
+	 * The login to a registry of images, by what the module says in `registryLogins`: undefined if the host needs none.
+	 * Throws an Error with a sentence.
+	 */
+	registryLogin?(name: string): Promise<RegistryLogin | undefined>;
+	/** Throws an Error with a sentence, which becomes that of the worker. Of modules that have `fillsVariables`. */
+	workerVariables?(env: WorkerVariables["env"]): Promise<WorkerVariables>;
 }
 
 /** What the kernel lends to a module; its handlers also have the engine, in the call. */

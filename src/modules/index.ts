@@ -6,6 +6,7 @@ import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
 import { gpus } from "./gpus/module.ts";
 import { logs } from "./logs/module.ts";
+import { management } from "./management/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
@@ -24,6 +25,7 @@ export const MODULES: readonly ServiceModule[] = [
 	docker,
 	gpus,
 	logs,
+	management,
 	openai,
 	quotas,
 	registries,

@@ -110,7 +110,7 @@ async function secondUpload(path: string, size: number): Promise<Answer> {
 }
 
 /** The tests in `test/spec/management` produce these. */
-const OF_MANAGEMENT = ["forbidden", "unprocessable", "resource_not_found", "secret_exists", "not_implemented"] as const;
+const OF_MANAGEMENT = ["forbidden", "resource_not_found"] as const;
 
 /** `src/kernel/engine/endpoints/endpoints.test.ts` produces these: it takes several servers. */
 const OF_SERVERS = ["endpoint_changed", "endpoint_unreadable"] as const;

@@ -9,12 +9,10 @@ import { context } from "./context.ts";
 import { dev } from "../dev/dev.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { endpoints, top } from "./jobs/endpoints.ts";
-import { importCommand } from "./import-runpod.ts";
 import { init } from "./init.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
-import { secrets } from "./secrets.ts";
 import { serve } from "../serve/serve.ts";
 import { workerEnv } from "./worker-env.ts";
 import { workers } from "./jobs/workers.ts";
@@ -24,9 +22,9 @@ import { workers } from "./jobs/workers.ts";
  * of one of ours adds its actions to it.
  */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
-	Start: [dev, init, importCommand, serve],
+	Start: [dev, init, serve],
 	Run: [endpoints, diff, apply, exportCommand, jobs, workers, top, workerEnv],
-	Access: [keys, secrets, context],
+	Access: [keys, context],
 	Data: [migrate],
 	Help: [doctor, completionCommand(() => COMMANDS)],
 };

@@ -25,7 +25,6 @@ describe("loadConfig", () => {
 			webhooksAllowPrivateNetworks: false,
 			budgets: budgetLimits(),
 			gpus: 0,
-			management: {},
 			modules: {},
 			launchers: { docker: { hosts: {}, lostAfterMs: 300_000 } },
 			logLevel: "info",
@@ -378,8 +377,8 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, registries, publicUrl, gpus, hosts, " +
-				"hostTimeout, management, cors, log, console, webhooks, budgets.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, management, registries, publicUrl, gpus, " +
+				"hosts, hostTimeout, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

@@ -5,9 +5,7 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
-import type { ManagementRules } from "../core/management/rules.ts";
 import { readLauncherMembers } from "./launcher-members.ts";
-import { readManagement } from "./management.ts";
 import { OPTIONS } from "./options.ts";
 import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 import { variables as variablesOf } from "./variables.ts";
@@ -41,8 +39,6 @@ export interface Config {
 	stopWorkers: boolean;
 	/** Number of GPUs of this machine. */
 	gpus: number;
-	/** What the management API may use (D49). */
-	management: ManagementRules;
 	/** Settings that launchers have read from their members of the file, by type. */
 	launchers: Readonly<Record<string, unknown>>;
 	/** A level, then those of areas: `info,webhook=debug`. */
@@ -66,7 +62,7 @@ export type StoreAddress = { kind: "sqlite"; path: string } | { kind: "postgres"
 /** Values of {@link OPTIONS}, in their units. */
 type Values = Omit<
 	Config,
-	"tls" | "endpoints" | "modules" | "management" | "secretVariables" | "store" | "drainMs" | "budgets" | "launchers"
+	"tls" | "endpoints" | "modules" | "secretVariables" | "store" | "drainMs" | "budgets" | "launchers"
 > & { config: string; store: string; hostTimeout: number; drainTimeout: number; tlsCert?: string; tlsKey?: string };
 
 export function loadConfig(sources: Sources): { ok: true; config: Config } | { ok: false; problems: string[] } {
@@ -113,7 +109,6 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		},
 		problems,
 	);
-	const management = readManagement(file["management"], path, problems);
 	if (check(OPTIONS.logLevel.schema, values.logLevel).length === 0) {
 		const noArea = unknownArea(values.logLevel, sources.modules);
 		const from = optionText(sources, OPTIONS.logLevel)?.source ?? `${path}: log.level`;
@@ -133,7 +128,6 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 			store,
 			endpoints,
 			modules,
-			management,
 			launchers,
 			budgets: budgetLimits(file["budgets"] as Partial<BudgetLimits> | undefined, memory),
 			dataDir: store.kind === "sqlite" ? dirname(store.path) : resolve(cwd, values.dataDir),

@@ -1,7 +1,7 @@
 /** Endpoints of `sluice.yaml` (D35). */
 import { dirname } from "node:path";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
-import { reservedFaults } from "../core/management/reserved-ids.ts";
+import { reservedFaults } from "../core/endpoints/reserved-ids.ts";
 import { isAbsent, isObject } from "../lib/schema.ts";
 import { readEndpoint } from "../launchers/endpoint-settings.ts";
 import { resolvePaths } from "../launchers/index.ts";

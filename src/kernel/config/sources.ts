@@ -4,7 +4,6 @@ import { launcherMembers } from "./launcher-members.ts";
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS } from "../core/budgets.ts";
-import { MANAGEMENT_OPTION } from "../core/management/rules.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 import type { Env } from "../lib/env.ts";
@@ -34,7 +33,6 @@ const fileSchema = (modules: Sources["modules"]): Schema =>
 		gpus: OPTIONS.gpus.schema,
 		...launcherMembers(),
 		hostTimeout: OPTIONS.hostTimeout.schema,
-		management: section(MANAGEMENT_OPTION),
 		cors: section({ origins: OPTIONS.corsOrigins.schema }),
 		log: section({
 			level: OPTIONS.logLevel.schema,

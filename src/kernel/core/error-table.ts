@@ -12,7 +12,6 @@ export interface ErrorEntry {
 export const ERRORS = {
 	bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
 	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
-	unprocessable: { status: 422, sentence: "The request has {count}: {first}" },
 	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
 	https_only: { status: 400, sentence: "This port accepts https only: use an address that begins with https://." },
@@ -76,11 +75,6 @@ export const ERRORS = {
 		sentence:
 			"This server cannot read the settings of the endpoint '{endpoint}', which another version of Sluice stored: " +
 			"{fault} Update this server, or set all of them with PUT /v1/endpoints/{endpoint}.",
-	},
-	secret_exists: {
-		status: 409,
-		sentence:
-			"The secret '{name}' already exists. Change it with PATCH /v2/account/secrets/ID, or choose another name.",
 	},
 	last_admin_key: {
 		status: 409,
@@ -200,7 +194,6 @@ export const ERRORS = {
 		status: 500,
 		sentence: "The request failed because of an internal error; the log has the details under {requestId}.",
 	},
-	not_implemented: { status: 501, sentence: "{why}", isExpected: true },
 	not_ready: { status: 503, sentence: "This server {why}; use another one.", retryAfter: 2, isExpected: true },
 	store_unavailable: {
 		status: 503,

@@ -19,13 +19,12 @@ describe("errors", () => {
 			expect(Object.keys(JSON.parse(errorBody(new ApiError(code, { status: 1, id: "x" }))))).toEqual(["error", "code"]);
 	});
 
-	it("D3, D49: the statuses of the decision and of HTTP itself are used; others by management alone", () => {
-		const managed = ["forbidden", "unprocessable", "not_implemented"];
+	it("D3: the statuses of the decision and of HTTP itself are used; 403 is for forms of errors that ask for it", () => {
 		const statuses = (codes: readonly ErrorCode[]): number[] => codes.map((code) => ERRORS[code].status);
-		expect(new Set(statuses(CODES.filter((code) => !managed.includes(code))))).toEqual(
+		expect(new Set(statuses(CODES.filter((code) => code !== "forbidden")))).toEqual(
 			new Set([400, 401, 404, 405, 408, 409, 413, 415, 429, 431, 500, 503]),
 		);
-		expect(new Set(statuses(CODES.filter((code) => managed.includes(code))))).toEqual(new Set([403, 422, 501]));
+		expect(ERRORS.forbidden.status).toBe(403);
 	});
 
 	it("D3: 429 and 503 say when to come again", () => {

@@ -51,14 +51,10 @@ export function badRequest(faults: readonly Fault[]): ApiError {
 	return withFaults("bad_request", faults);
 }
 
-/** The 422 for what the schema of a management operation refuses (D49). At least one fault. */
-export function unprocessable(faults: readonly Fault[]): ApiError {
-	return withFaults("unprocessable", faults);
-}
-
-function withFaults(code: "bad_request" | "unprocessable", faults: readonly Fault[]): ApiError {
+/** `error`: its sentence has {count} and {first}. */
+export function withFaults(error: ErrorCode | ModuleError, faults: readonly Fault[]): ApiError {
 	const sentences = faults.slice(0, 2).map(({ field, message }) => `${field === "" ? "the body" : field} ${message}`);
 	const count = faults.length === 1 ? "a bad field" : `${faults.length} bad fields`;
 	const more = faults.length > 2 ? ` And ${faults.length - 2} more.` : "";
-	return new ApiError(code, { count, first: sentences.join(" ") + more }, faults);
+	return new ApiError(error, { count, first: sentences.join(" ") + more }, faults);
 }

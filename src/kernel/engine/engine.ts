@@ -1,7 +1,5 @@
 /** Builds the engine: its domains in the order of their dependencies. */
 import type { BudgetMeters } from "../core/budgets.ts";
-import { knownModels } from "../core/management/gpu-pools.ts";
-import type { ManagementRules } from "../core/management/rules.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EventBus } from "../events.ts";
 import { hex, type Random } from "../lib/ids.ts";
@@ -19,12 +17,11 @@ import { Endpoints } from "./endpoints/endpoints.ts";
 import { createJobs } from "./jobs/jobs.ts";
 import { createLifecycle } from "./lifecycle/lifecycle.ts";
 import { createLimits } from "./limits/limits.ts";
-import { managedEndpoints } from "./management/endpoints.ts";
-import { createResources } from "./management/resources.ts";
 import { createMetrics } from "./metrics/metrics.ts";
 import { createReleases } from "./releases/releases.ts";
 import { createScaling } from "./scaling/scaling.ts";
 import type { ServiceAddresses } from "./workers/launch/worker-spec.ts";
+import type { WorkersContext } from "./workers/workers-context.ts";
 import { Workers } from "./workers/workers.ts";
 
 export interface EngineOptions {
@@ -41,7 +38,8 @@ export interface EngineOptions {
 	sealKeys: SealKeys;
 	storeId: string;
 	apiKey?: string | undefined;
-	management?: ManagementRules;
+	/** Default: they are those of the endpoint. */
+	workerVariables?: WorkersContext["variables"];
 	/** GPUs of this machine that launched workers share. */
 	gpus: number;
 	hostname?: string | undefined;
@@ -63,9 +61,6 @@ export interface StoreState {
 	/** Ms. */
 	skewFromDatabase: () => number | undefined;
 }
-
-/** Names of data centres, for clients of the management API. */
-const DATA_CENTERS = ["local"];
 
 export type Engine = ReturnType<typeof createEngine>;
 
@@ -108,16 +103,9 @@ export function createEngine(o: EngineOptions) {
 	const cluster = createCluster({ ...context, id: o.serviceId ?? run, run, clockFault: () => time.fault() });
 	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
 	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption });
-	const { management: rules = {} } = o;
-	const resources = createResources({
-		...context,
-		encryption: access.encryption,
-		rules,
-		dataCenters: DATA_CENTERS,
-	});
 	const workers = new Workers({
 		...context,
-		secrets: resources.secrets,
+		variables: o.workerVariables ?? (async (env) => ({ env, hidden: env })),
 		access,
 		cluster,
 		endpoints,
@@ -126,14 +114,6 @@ export function createEngine(o: EngineOptions) {
 		gpus: o.gpus,
 		address: address.promise,
 		hostname: o.hostname,
-	});
-	const managed = managedEndpoints({
-		endpoints,
-		resources,
-		rules,
-		dataCenters: DATA_CENTERS,
-		// Each server may have other GPUs.
-		gpuModels: async () => (cluster.shared ? undefined : knownModels(await workers.gpus.list(), workers.hosts.list())),
 	});
 	const metrics = createMetrics({
 		...context,
@@ -153,7 +133,7 @@ export function createEngine(o: EngineOptions) {
 		standbys: async () => o.store.cluster?.standbys(),
 		skewFromDatabase: () => time.skewFromDatabase(),
 	};
-	const domains = { access, limits, cluster, endpoints, resources, workers, jobs, metrics };
+	const domains = { access, limits, cluster, endpoints, workers, jobs, metrics };
 	const lifecycle = createLifecycle({
 		...context,
 		...domains,
@@ -169,7 +149,6 @@ export function createEngine(o: EngineOptions) {
 		...lifecycle,
 		hooks: context.hooks,
 		releases,
-		managed,
 		now: context.now,
 		...storeState,
 		/** What modules may use. */

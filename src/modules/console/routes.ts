@@ -149,7 +149,6 @@ export const FILE_ROUTES = [
 	route("managementOpenapi", "GET /v2/openapi.json", "anyone", {
 		...FILE,
 		summary: "The same document as /openapi.json.",
-		errorForm: "problem",
 	}),
 	route("apiReference", "GET /docs/api/", "anyone", { summary: "The same as an HTML page.", ...PAGE }),
 	route("apiFolder", "GET /docs/api", "anyone", { summary: "Redirects to the API reference.", ...REDIRECT }),

@@ -13,6 +13,6 @@ export const registries: ServiceModule<RegistrySettings> = {
 	routes: REGISTRY_ROUTES,
 	errors: ERRORS,
 	commands: { heading: "Access", load: async () => [(await import("./commands.ts")).registries] },
-	hasRegistryLogins: true,
+	registryLogins: "host",
 	open: async (kernel, settings) => (await import("./open.ts")).openRegistries(kernel, settings),
 };

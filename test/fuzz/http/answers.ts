@@ -3,14 +3,16 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
-import { isManagementPath } from "../../../src/kernel/core/management/reserved-ids.ts";
-import { PROBLEM_TYPE } from "../../../src/kernel/http/exchange/reply.ts";
+import { isReservedPath } from "../../../src/kernel/core/endpoints/reserved-ids.ts";
 import { finderOf } from "../../../src/kernel/http/server/routes.ts";
+import { PROBLEM } from "../../../src/modules/management/error-form.ts";
 import { ROUTES } from "../../../src/modules/tables.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 
 const findRoutes = finderOf(ROUTES);
+
+const PROBLEM_TYPE = PROBLEM.media!;
 
 /** A schema whose objects have no members but those it names. */
 function closed(schema: unknown): unknown {
@@ -63,7 +65,7 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 		const { status, headers, text } = answer;
 		// Bytes that cannot be parsed have no operation, whatever they look like.
 		const unreadable = status === 400 && headers["connection"] === "close" && JSON.parse(text).code === "bad_http";
-		const errorType = isManagementPath(path) && !unreadable ? PROBLEM_TYPE : "application/json";
+		const errorType = isReservedPath(path) && !unreadable ? PROBLEM_TYPE : "application/json";
 		if (method !== "HEAD" && status >= 400) same("type", headers["content-type"], errorType);
 		const route = findRoutes(path)?.byMethod.get(method);
 		if (!route || method === "HEAD" || unreadable) return refusedOrHead(method, answer);

@@ -1,6 +1,6 @@
 /** Commands of containers, as RunPod's management API takes them. */
 import fc from "fast-check";
-import { argsOf, changedCommand, commandIn } from "../../../src/kernel/core/management/command.ts";
+import { argsOf, changedCommand, commandIn } from "../../../src/modules/management/endpoints/command.ts";
 import { jsonText, oddText } from "../generate.ts";
 import { same, target } from "../target.ts";
 
@@ -8,7 +8,7 @@ const piece = fc.oneof(oddText, fc.constantFrom("'", '"', "\\", " ", "\n", "$", 
 
 export const COMMANDS = target({
 	name: "commands",
-	sources: ["kernel/core/management/command.ts"],
+	sources: ["modules/management/endpoints/command.ts"],
 	cases: fc.oneof(
 		jsonText,
 		fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),

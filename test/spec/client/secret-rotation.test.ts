@@ -8,7 +8,6 @@ import { hiddenMember } from "../../../src/kernel/engine/workers/launch/shown-te
 import { encryption, keyId } from "../../../src/kernel/secrets/encryption.ts";
 import { fromText } from "../../../src/kernel/secrets/secret-key.ts";
 import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
-import { newTemplate } from "../../../src/kernel/core/management/template.ts";
 import { migrateStore, reencryptStore } from "../../../src/kernel/stores.ts";
 import { call, folder, type Folder, startService } from "../../support/service.ts";
 import { handWorker, submitted } from "../hand-worker.ts";
@@ -33,6 +32,13 @@ function keyIds(place: Folder): string[] {
 	return texts;
 }
 
+/** Creates an object of the management API; returns its id. */
+async function made({ url }: { url: string }, path: string, body: object): Promise<string> {
+	const { status, text, json } = await call(url, path, { body });
+	expect(status, text).toBe(201);
+	return json.id;
+}
+
 /** A launched worker that was started under this secret and still runs. */
 async function storeWorker(path: string, secret: string): Promise<void> {
 	const store = await openSqlite({ path });
@@ -51,10 +57,9 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 		const first = await startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } });
 		await submitted(first, "ep", { input: {}, s3Config: S3 });
 		expect((await call(first.url, "/v1/registries/ghcr.io", { method: "PUT", body: LOGIN })).status).toBe(200);
-		const { secrets, logins, templates } = first.engine.resources;
-		await secrets.create({ name: "s", value: "a-value" });
-		const login = await logins.create({ name: "l", ...LOGIN });
-		const template = await templates.create(newTemplate({ name: "t", image: "a:1", env: { TOKEN: "a-token" } }));
+		await made(first, "/v2/account/secrets", { name: "s", value: "a-value" });
+		const login = await made(first, "/v2/registries", { name: "l", ...LOGIN });
+		const template = await made(first, "/v2/templates", { name: "t", image: "a:1", env: { TOKEN: "a-token" } });
 		// A start encrypts those of the configuration file again.
 		await first.engine.endpoints.create({ id: "made", ...endpoints.ep });
 		await expect(replaced(false)).rejects.toThrow("in use by another process");
@@ -88,10 +93,10 @@ it("D22: a new SLUICE_SECRET beside the previous one: both are read until migrat
 			expect(last.engine.endpoints.webhookSecret(id)).toMatchObject({ ok: true });
 		}
 		expect(await last.modules.registryLogin("ghcr.io")).toEqual(LOGIN);
-		const { resources } = last.engine;
-		expect((await resources.secrets.resolve({ A: "{{ RUNPOD_SECRET_s }}" })).env).toEqual({ A: "a-value" });
-		expect(await resources.logins.loginOf(login.id)).toEqual(LOGIN);
-		expect((await resources.templates.get(template.id)).env).toEqual({ TOKEN: "a-token" });
+		const { env: variables } = await last.modules.workerVariables({ A: "{{ RUNPOD_SECRET_s }}" });
+		expect(variables).toEqual({ A: "a-value" });
+		expect(await last.modules.registryLogin("", login)).toEqual(LOGIN);
+		expect((await call(last.url, `/v2/templates/${template}`)).json.env).toEqual({ TOKEN: "a-token" });
 		await last.end();
 		await expect(startService({ endpoints, in: place, env: { SLUICE_SECRET: "old" } })).rejects.toThrow(
 			"is not the one",

@@ -1,6 +1,6 @@
 /** Paths below a reserved first segment: problem details, rights, and what Sluice does not have. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNSUPPORTED } from "../../../src/kernel/api/management/unsupported.ts";
+import { UNSUPPORTED } from "../../../src/modules/management/routes/unsupported.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 
 let service: TestService;

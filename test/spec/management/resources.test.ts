@@ -282,7 +282,7 @@ describe("D49: volumes and secrets", () => {
 		expect(same.json).toEqual({ id, ...secret });
 		const cleared = await ask("PATCH", `/account/secrets/${id}`, { description: "", value: `${VALUE}-2` });
 		expect(cleared.json.description).toBeNull();
-		const { env } = await service.engine.resources.secrets.resolve({ A: "{{RUNPOD_SECRET_Mine}}" });
+		const { env } = await service.modules.workerVariables({ A: "{{RUNPOD_SECRET_Mine}}" });
 		expect(env).toEqual({ A: `${VALUE}-2` });
 	});
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { startService, type TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { operator, type Operator } from "../operator.ts";
 
 const FIRST = "first-secret-value";
@@ -46,6 +46,13 @@ async function made(token: string, settings: object = {}, end = RUNS_ON): Promis
 	return json.id;
 }
 
+/** A secret, whose id is returned. */
+async function stored(secret: { name: string; value: string }): Promise<string> {
+	const { status, text, json } = await call(service.url, "/v2/account/secrets", { body: secret });
+	expect(status, text).toBe(201);
+	return json.id;
+}
+
 const written = (): string[] => readdirSync(values).map((name) => readFileSync(join(values, name), "utf8"));
 
 async function shown(endpoint: string): Promise<string> {
@@ -55,10 +62,11 @@ async function shown(endpoint: string): Promise<string> {
 }
 
 it("a worker gets the value of its start; a new value is for new workers and replaces none", async () => {
-	const { id } = await service.engine.resources.secrets.create({ name: "db/token", value: FIRST });
+	const id = await stored({ name: "db/token", value: FIRST });
 	const endpoint = await made("Bearer {{ RUNPOD_SECRET_db/token }}");
 	await expect.poll(written).toEqual([`Bearer ${FIRST}`]);
-	await service.engine.resources.secrets.update(id, { value: SECOND });
+	const changed = await call(service.url, `/v2/account/secrets/${id}`, { method: "PATCH", body: { value: SECOND } });
+	expect(changed.status, changed.text).toBe(200);
 	await admin.patch(`/endpoints/${endpoint}`, { workersMin: 2 });
 	await expect.poll(() => written().toSorted()).toEqual([`Bearer ${FIRST}`, `Bearer ${SECOND}`]);
 	const workers = [...service.engine.workers.of(endpoint)];
@@ -67,7 +75,7 @@ it("a worker gets the value of its start; a new value is for new workers and rep
 });
 
 it("the last output of a worker that failed has no value", async () => {
-	await service.engine.resources.secrets.create({ name: "token", value: FIRST });
+	await stored({ name: "token", value: FIRST });
 	const ended = service.next("worker.exited");
 	const endpoint = await made("{{ RUNPOD_SECRET_token }}", {}, "process.exit(7)");
 	expect((await ended).lastOutput).toMatch(/^token (?!first)/);
@@ -78,7 +86,7 @@ it("the last output of a worker that failed has no value", async () => {
 });
 
 it("the last output has no value that was a part of a variable", async () => {
-	await service.engine.resources.secrets.create({ name: "pw", value: FIRST });
+	await stored({ name: "pw", value: FIRST });
 	const ended = service.next("worker.exited");
 	await made("pg://me:{{ RUNPOD_SECRET_pw }}@db", {}, "console.log(process.env.TOKEN.slice(8, -3)); process.exit(7)");
 	expect((await ended).lastOutput).toBe("token [TOKEN]\n[RUNPOD_SECRET_pw]");
@@ -91,6 +99,6 @@ it("an unknown secret fails the start with its name; once it exists the worker s
 		"the secret 'later' of env.TOKEN does not exist; set it: sluice secrets set later",
 	);
 	expect(written()).toEqual([]);
-	await service.engine.resources.secrets.create({ name: "later", value: FIRST });
+	await stored({ name: "later", value: FIRST });
 	await expect.poll(written, { timeout: 20_000 }).toEqual([FIRST]);
 });

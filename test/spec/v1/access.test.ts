@@ -109,7 +109,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 				expect(answer.status, `${scope}: ${answer.text}`).toSatisfy(
 					(status) => status !== 401 && (status < 500 || status === 501),
 				);
-			else if (route.errorForm === "problem")
+			else if (route.errorForm?.forbids)
 				expect(expectProblem(answer, 403)).toContain(`the scope ${route.access}; the one sent has ${scope}.`);
 			else if (!path.includes("/openai/"))
 				expect(expectError(answer, 401, "unauthorized").error).toContain(
@@ -123,7 +123,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 		const elsewhere = await as(keys.elsewhere, method, path);
 		const here = isWait(method, route) ? undefined : await as(keys.here, method, path);
 		if (route.access === "admin") {
-			const status = route.errorForm === "problem" ? 403 : 401;
+			const status = route.errorForm?.forbids ? 403 : 401;
 			expect(elsewhere.status).toBe(status);
 			expect(here?.status).toBe(status);
 		} else if (path.includes(":endpoint")) {
@@ -141,7 +141,7 @@ describe.each(CASES)("%s %s", (method, path, route) => {
 describe("rows without an endpoint in the path", () => {
 	it("D30: every one of them that is not for admins is tested for keys with a list of endpoints", () => {
 		const open = HELD.filter(
-			({ path, access, errorForm }) => access !== "admin" && errorForm !== "problem" && !path.includes(":endpoint"),
+			({ path, access, errorForm }) => access !== "admin" && !errorForm?.forbids && !path.includes(":endpoint"),
 		).map(({ path }) => path);
 		// The feed, alerts and /metrics in their own files; of the management API only what does not exist is for all keys.
 		const tested = [

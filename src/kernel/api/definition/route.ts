@@ -14,8 +14,12 @@ const SMALL_BODY = 64 * KB;
 export interface ErrorForm {
 	/** The prefix of its examples in `/openapi.json`. */
 	readonly name: string;
-	/** Paths whose errors look so even where no route is found. */
-	readonly paths: RegExp;
+	/** Paths whose errors look so, also where no route is found. */
+	readonly paths: Pick<RegExp, "test">;
+	/** Default: `application/json`. */
+	readonly media?: string;
+	/** A key without the scope is refused with 403 instead of 401. */
+	readonly forbids?: true;
 	/** JSON text. */
 	body(error: ApiError): string;
 }
@@ -94,8 +98,8 @@ export interface RouteDefinition {
 	readonly session?: true;
 	/** The answer has values of variables. */
 	readonly showsValues?: true;
-	/** If not ours; `problem`: RFC 9457, for management operations (D49). */
-	readonly errorForm?: ErrorForm | "problem";
+	/** If not ours. Default: the form whose `paths` match. */
+	readonly errorForm?: ErrorForm | undefined;
 	/** Its GET has side effects, its HEAD has none: in a session it must show its origin (D31). */
 	readonly changesByGet?: true;
 	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */

@@ -5,7 +5,7 @@
 import { PRIORITIES } from "../workers/eviction.ts";
 import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS } from "./limits-schema.ts";
-import { MANAGEMENT_SETTING } from "../management/endpoint-members.ts";
+import { MANAGEMENT_SETTING } from "./management-setting.ts";
 import { SLEEP, WARMUP } from "./worker-schema.ts";
 import { RELEASE, RELEASE_DEFAULTS } from "../releases/release-schema.ts";
 import type { Schema } from "../../lib/schema.ts";

@@ -1,7 +1,7 @@
 /** Parses, changes and shows endpoint settings (D9, D27, D35). */
 import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
-import type { ManagementSetting } from "../management/endpoint-members.ts";
+import type { ManagementSetting } from "./management-setting.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
 import type { Priority } from "../workers/eviction.ts";

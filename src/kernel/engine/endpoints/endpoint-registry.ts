@@ -1,6 +1,6 @@
 /** Endpoints in memory over the store (D27, D35). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import type { ResourceKey } from "../../core/management/resources.ts";
+import type { ResourceKey } from "../../core/endpoints/used-resources.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";

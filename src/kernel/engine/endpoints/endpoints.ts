@@ -2,8 +2,8 @@ import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endp
 import { changesBetween, type SettingChange } from "../../core/endpoints/endpoint-changes.ts";
 import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
-import { resourceNotFound, usedResources, uses } from "../../core/management/resources.ts";
-import { isReserved, reservedFaults } from "../../core/management/reserved-ids.ts";
+import { resourceNotFound, usedResources, uses } from "../../core/endpoints/used-resources.ts";
+import { isReserved, reservedFaults } from "../../core/endpoints/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";

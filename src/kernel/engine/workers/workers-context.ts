@@ -3,15 +3,21 @@ import type { Access } from "../access/access.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Secrets } from "../management/secrets.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import type { ServiceAddresses } from "./launch/worker-spec.ts";
+
+/** Variables of a worker that starts, and texts by name that its output must not show. */
+export interface WorkerVariables {
+	env: Readonly<Record<string, string>>;
+	hidden: Readonly<Record<string, string>>;
+}
 
 export interface WorkersContext extends EngineContext {
 	access: Access;
 	cluster: Cluster;
 	endpoints: Endpoints;
-	secrets: Pick<Secrets, "resolve">;
+	/** Variables for the `env` of an endpoint. Throws an Error with a sentence. */
+	variables: (env: WorkerVariables["env"]) => Promise<WorkerVariables>;
 	registry: WorkerRegistry;
 	launchers: ReadonlyMap<string, Launcher>;
 	workerLogs: WorkerLogs;

@@ -1,12 +1,11 @@
 /** Sends answers and errors (D1 to D3). */
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { ServerResponse } from "node:http";
 import { ApiError, errorBody } from "../../core/errors.ts";
 import type { Quota } from "../../engine/limits/budget.ts";
 import type { JsonPieces } from "../../lib/json/json-text.ts";
 import { StoreUnavailable } from "../../store/contract/store.ts";
 import type { RouteDefinition } from "../../api/definition/route.ts";
 import type { Call } from "./call.ts";
-import type { Fault } from "../../lib/schema.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -60,7 +59,7 @@ export function headOnly(res: ServerResponse, headers: Readonly<Record<string, s
 	res.end();
 }
 
-/** Answers 204, for worker polls (D1) and deletions of the management API (D49). */
+/** Answers 204, such as for worker polls (D1). */
 export function nothing(res: ServerResponse): void {
 	res.writeHead(204);
 	res.end();
@@ -95,8 +94,8 @@ export function refusalOf(error: unknown, requestId: string): ApiError {
 }
 
 /**
- * Sends an error in our form, RFC 9457's (D49) or that of its route, or destroys a begun answer. With `close` the
- * caller must `end` the response.
+ * Sends an error in our form or that of its route, or destroys a begun answer. With `close` the caller must `end` the
+ * response.
  */
 export function refuse(
 	res: ServerResponse,
@@ -112,23 +111,5 @@ export function refuse(
 	if (error.allow !== undefined) headers.push("Allow", error.allow);
 	if (error.status === 401) headers.push("WWW-Authenticate", 'Bearer realm="sluice"');
 	if (close) headers.push("Connection", "close");
-	if (form === "problem") return json(res, problemBody(error), headers, error.status, close, PROBLEM_TYPE);
-	json(res, form ? form.body(error) : errorBody(error), headers, error.status, close);
-}
-
-export const PROBLEM_TYPE = "application/problem+json";
-
-export function problemBody(error: ApiError): string {
-	const { status, message, details } = error;
-	return JSON.stringify({
-		title: STATUS_CODES[status],
-		status,
-		detail: message,
-		...(details ? { errors: details.map(sentenceOf) } : {}),
-	});
-}
-
-/** `$.workers.min must be ...`. */
-function sentenceOf({ field, message }: Fault): string {
-	return `$${field === "" ? "" : `.${field}`} ${message}`;
+	json(res, form ? form.body(error) : errorBody(error), headers, error.status, close, form?.media);
 }

@@ -22,8 +22,8 @@ function presented(call: Call): string | undefined {
 }
 
 /**
- * Throws 401, and 403 on management routes. A key takes precedence over a session. `changes`: whether a GET has side
- * effects.
+ * Throws 401, and 403 on routes whose form of errors says so. A key takes precedence over a session. `changes`: whether
+ * a GET has side effects.
  */
 export async function authenticate(call: Call, { access, changes }: Pick<Route, "access" | "changes">): Promise<void> {
 	const { req, engine, service, identity } = call;
@@ -36,7 +36,7 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
 			: wrongKey(call, new ApiError("unauthorized", { why: "The API key is unknown." }));
-	const code = call.errorForm === "problem" ? "forbidden" : "unauthorized";
+	const code = call.errorForm?.forbids ? "forbidden" : "unauthorized";
 	permit(principal, access as Scope, paramOf(call, "endpoint") || undefined, code);
 	identity.principal = principal;
 	service.connections.identified(call.connection);

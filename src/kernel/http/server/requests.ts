@@ -2,7 +2,6 @@ import { ERRORS } from "../../core/error-table.ts";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../system/clock.ts";
 import { ApiError } from "../../core/errors.ts";
-import { isManagementPath } from "../../core/management/reserved-ids.ts";
 import { hexIds, type Random } from "../../lib/ids.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { RotatingSet } from "../../lib/rotating-map.ts";
@@ -107,7 +106,6 @@ export class Requests {
 		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
 		if (!connection) return;
 		const { path, queryText } = targetOf(req.url ?? "/");
-		const management = isManagementPath(path);
 		const found = this.#find(path);
 		const route = found?.byMethod.get(req.method ?? "");
 		const call: Call = {
@@ -124,7 +122,7 @@ export class Requests {
 			maxBody: route?.maxBody ?? 0,
 			queryText,
 			params: found?.params ?? {},
-			errorForm: management ? "problem" : route ? route.errorForm : this.#errorForm(path),
+			errorForm: route ? route.errorForm : this.#errorForm(path),
 		};
 		res.on("close", () => this.#close(call, route));
 		res.sentRequestId = requestIdIn(req);

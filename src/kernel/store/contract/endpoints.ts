@@ -1,5 +1,5 @@
 /** Endpoints, the releases of each (D50), and the other objects of the management API. */
-import type { ResourceKey, ResourceKind } from "../../core/management/resources.ts";
+import type { ResourceKey, ResourceKind } from "../../core/endpoints/used-resources.ts";
 import type { SealedEndpoint } from "./access.ts";
 
 /** What is not secret. */

@@ -1,5 +1,5 @@
 /** Endpoints, their releases, and the resources that their settings name, which servers read at each use. */
-import { type ResourceKey, uses } from "../../core/management/resources.ts";
+import { type ResourceKey, uses } from "../../core/endpoints/used-resources.ts";
 import type {
 	ResourceHead,
 	ResourcePage,

@@ -42,7 +42,7 @@ function starting(q: { refuses: "start" | "record" }) {
 				encryption: encryption([randomBytes(32)], randomBytes),
 				tokens: { issue: () => Promise.resolve("t"), revoke: () => Promise.resolve() },
 			},
-			secrets: { resolve: (env: Record<string, string>) => Promise.resolve({ env, hidden: env }) },
+			variables: async (env) => ({ env, hidden: env }),
 			ended: { record: () => Promise.resolve() },
 			gpuAddresses: (numbers: readonly number[]) => Promise.resolve([...numbers]),
 		}),

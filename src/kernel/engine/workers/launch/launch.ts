@@ -258,7 +258,7 @@ export class WorkerLauncher {
 		endpoint: Endpoint,
 		{ worker, launcher, gpus }: { worker: Worker; launcher: Launcher; gpus: AssignedGpus },
 	): Promise<void> {
-		const { store, access, address, cluster, events, registry, secrets } = this.#d;
+		const { store, access, address, cluster, events, registry, variables } = this.#d;
 		const { id, createdAt } = worker;
 		const { type } = endpoint.launcher;
 		const { own, shared } = await address;
@@ -278,7 +278,7 @@ export class WorkerLauncher {
 		};
 		let hasStarted = false;
 		try {
-			const { env, hidden } = await secrets.resolve(endpoint.env);
+			const { env, hidden } = await variables(endpoint.env);
 			worker.hidden = hidden;
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id, launchedAs });
 			await store.workers.put(row);
