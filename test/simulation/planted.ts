@@ -284,7 +284,8 @@ export const PLANTED: readonly Planted[] = [
 			engine(engine) {
 				const { registry } = engine.workers;
 				engine.kernel.events.on("worker.asleep", (facts) => {
-					delete registry.get({ endpoint: facts.endpoint, id: facts.worker })!.sleep;
+					const worker = registry.get({ endpoint: facts.endpoint, id: facts.worker })!;
+					Object.assign(worker, { sleep: undefined });
 				});
 				return engine;
 			},

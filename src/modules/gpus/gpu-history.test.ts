@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { eventBus } from "../../kernel/events.ts";
 import { type Worker, workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import { gpuHistory } from "./gpu-history.ts";
+import { recordCalled } from "../../kernel/engine/workers/worker-transitions.ts";
 
 const GPU = { host: "local", id: "0" };
 
@@ -36,7 +37,7 @@ it("D27: a worker starts, is idle, works, ends; the next one has the GPU; two sh
 	const { history, held, pass, worker, spans } = bed();
 	const first = worker("a", false);
 	pass(20);
-	first.ready = true;
+	recordCalled(first, 20_000);
 	pass(15);
 	works(first);
 	pass(30);

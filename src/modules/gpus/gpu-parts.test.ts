@@ -5,6 +5,13 @@ import { manualClock } from "../../../test/support/manual-clock.ts";
 import { eventBus } from "../../kernel/events.ts";
 import { gpuParts } from "./gpu-parts.ts";
 import { type Worker, workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
+import {
+	beginWake,
+	completeWake,
+	markRetiring,
+	restoreSleep,
+	withdrawRetiring,
+} from "../../kernel/engine/workers/worker-transitions.ts";
 
 /** Times of the readings, each of the worker `part`, and what adds a worker that has called. */
 function reading() {
@@ -51,17 +58,18 @@ it("D27: it is read every 10 s in a worker's first 5 minutes, then each minute, 
 it("D27: it is read again once a worker is awake, or is not to be stopped any more", async () => {
 	const { clock, events, readAt, meet } = reading();
 	const worker = meet("part", 10);
-	worker.sleep = { state: "asleep", since: clock.now() };
+	restoreSleep(worker, clock.now());
 	await clock.advance(200_000);
 	expect(readAt).toEqual([]);
-	delete worker.sleep;
+	beginWake(worker, { now: clock.now(), roomSince: undefined });
+	completeWake(worker, { now: clock.now(), began: clock.now() });
 	events.emit("worker.woken", { endpoint: "e", worker: "part", ms: 0 });
 	await clock.advance(1000);
 	expect(readAt).toHaveLength(1);
-	worker.draining = true;
+	markRetiring(worker, "it makes room");
 	await clock.advance(300_000);
 	expect(readAt).toHaveLength(1);
-	worker.draining = false;
+	withdrawRetiring(worker);
 	await clock.advance(60_000);
 	expect(readAt).toHaveLength(2);
 });

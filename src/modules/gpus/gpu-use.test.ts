@@ -7,6 +7,7 @@ import { eventBus } from "../../kernel/events.ts";
 import { atMost, sizeOfHistogram } from "../../kernel/lib/histogram.ts";
 import { workerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import { gpuUse } from "./gpu-use.ts";
+import { setNotice } from "../../kernel/engine/workers/worker-transitions.ts";
 
 const SETTINGS: Record<string, number> = { one: 1, two: 2, none: 0 };
 
@@ -35,11 +36,11 @@ it("D40: GPUs times seconds of each state, of GPUs that Sluice assigned and of g
 	const two = start("two", { launcher: "slurm" });
 	start("none");
 	registry.meet({ id: "x", endpoint: "two", ready: true, now: clock.now() });
-	two.notice = { state: "waiting", code: "queued", message: "Resources." };
+	setNotice(two, { state: "waiting", code: "queued", message: "Resources." }, clock.now());
 	await clock.advance(10_000);
 	expect([seconds("one"), seconds("two")]).toEqual([{ busy: 0, idle: 0, starting: 10 }, undefined]);
 	registry.seen(one, clock.now());
-	delete two.notice;
+	setNotice(two, undefined, clock.now());
 	await clock.advance(4000);
 	one.held.set("j", { attempt: 1, handedAt: clock.now() });
 	await clock.advance(2500);

@@ -1,6 +1,7 @@
 /** The steps of a stop (D34). */
 import type { Clock } from "../../system/clock.ts";
-import { endPolls, releaseJob, type Worker } from "../workers/worker-registry.ts";
+import { releaseJob, type Worker } from "../workers/worker-registry.ts";
+import { closeWorker } from "../workers/worker-transitions.ts";
 import type { Domains } from "./domains.ts";
 
 /** Maximum time that a stop which leaves its workers spends on their jobs, and on their platforms. */
@@ -12,10 +13,7 @@ export async function waitAtMost(clock: Clock, ms: number, work: Promise<void>):
 }
 
 export function drainWorkers({ workers }: Domains): void {
-	for (const worker of workers.registry.all()) {
-		worker.draining = true;
-		endPolls(worker);
-	}
+	for (const worker of workers.registry.all()) closeWorker(worker);
 }
 
 /** Forgets jobs that workers have reported to other servers; none if the store does not answer. */

@@ -5,6 +5,7 @@ import { eventBus, type Events } from "../../events.ts";
 import { sizeOfHistogram } from "../../lib/histogram.ts";
 import { type Worker, workerRegistry } from "../workers/worker-registry.ts";
 import { workerStarts } from "./worker-starts.ts";
+import { completeWarmup, markStopping, setNotice, setWarmup } from "../workers/worker-transitions.ts";
 
 function bed() {
 	const clock = manualClock();
@@ -45,7 +46,8 @@ function bed() {
 it("D40: the phases of a start add up to it: the platform's wait, its pull, the load, the warm-up", async () => {
 	const { clock, events, registry, meet, launched, waits, phases, total, outcomes, over } = bed();
 	const worker = meet();
-	worker.warmup = { input: "{}", sent: false };
+	setWarmup(worker, "{}");
+	setNotice(worker, { state: "waiting", code: "starting", message: "" }, clock.now());
 	await clock.advance(1000);
 	launched();
 	waits("unschedulable");
@@ -55,12 +57,12 @@ it("D40: the phases of a start add up to it: the platform's wait, its pull, the 
 	waits("starting");
 	await clock.advance(2000);
 	// Its platform reports that it runs.
-	worker.startingSince = clock.now();
+	setNotice(worker, undefined, clock.now());
 	await clock.advance(8000);
 	events.emit("worker.warming", { endpoint: "e", worker: "w" });
 	await clock.advance(3000);
 	expect([phases(), outcomes()]).toEqual([{}, {}]);
-	delete worker.warmup;
+	completeWarmup(worker);
 	registry.seen(worker, clock.now());
 	expect(phases()).toEqual({ placement: 7, image_pull: 20, load: 8, warm_up: 3 });
 	expect([total(), outcomes()]).toEqual([[38], { ready: 1 }]);
@@ -87,7 +89,7 @@ it("D40: one that calls before its platform reports it has no load; else it is p
 	const pulled = meet();
 	launched();
 	waits("image_pull");
-	pulled.notice = { state: "waiting", code: "image_pull", message: "" };
+	setNotice(pulled, { state: "waiting", code: "image_pull", message: "" }, clock.now());
 	await clock.advance(9000);
 	registry.seen(pulled, clock.now());
 	expect(phases()).toEqual({ placement: 1.5, load: 6, image_pull: 9 });
@@ -145,9 +147,9 @@ it("D40: ends before the first call are failed or stopped; ends have the code of
 	];
 	for (const { id } of [crashed, stopped, late, evicted]) launched(id);
 	exits({ code: 1 }, "crashed");
-	stopped.ending = { text: "it was stopped" };
+	markStopping(stopped, { isSurplus: false, ending: { text: "it was stopped" } });
 	exits({ code: 143 }, "stopped");
-	late.ending = { text: "it was stopped", code: "init_timeout" };
+	markStopping(late, { isSurplus: false, ending: { text: "it was stopped", code: "init_timeout" } });
 	exits({ signal: "SIGKILL" }, "late");
 	registry.seen(evicted, 0);
 	exits({ reason: { code: "evicted", message: "", crash: false } }, "evicted");

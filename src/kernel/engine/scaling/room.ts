@@ -4,6 +4,7 @@ import type { EpochMs } from "../../lib/time.ts";
 import { usesOwnGpus } from "../../launchers/index.ts";
 import type { EngineContext } from "../context.ts";
 import { isSleeping, type Worker } from "../workers/worker-registry.ts";
+import { beginRoom, setNoticeMessage } from "../workers/worker-transitions.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import { platformRoom, type PlatformRoomContext } from "./platform-room.ts";
 import type { queueLengths } from "./queue-lengths.ts";
@@ -100,7 +101,7 @@ export function roomMaker(d: Deps) {
 			for (const waiting of staying) {
 				const makers = platforms.makersFor(waiting, endpoint, q.mayEvict);
 				if (makers.length > 0) {
-					waiting.roomSince ??= now();
+					beginRoom(waiting, now());
 					for (const rival of platforms.rivalsOf(waiting, makers, q.later))
 						stop(rival, `it does not run yet, and room is made for endpoint ${endpoint.id}`);
 				}
@@ -113,7 +114,7 @@ export function roomMaker(d: Deps) {
 				const stopped = [...(before?.stopped ?? []), ...idle].slice(-SHOWN);
 				const shown = [own, ...leavingTexts(endpoint, stopped)].join(" ");
 				notices.set(waiting, { own, shown, stopped });
-				if (shown !== notice.message) waiting.notice = { ...notice, message: shown };
+				if (shown !== notice.message) setNoticeMessage(waiting, shown);
 			}
 		},
 		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */

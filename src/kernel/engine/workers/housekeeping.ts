@@ -2,7 +2,8 @@
 import { loop, type Loop } from "../../system/loop.ts";
 import type { WorkerLauncher } from "./launch/launch.ts";
 import { silentWorkers } from "./silent-workers.ts";
-import { endPolls, type Worker } from "./worker-registry.ts";
+import type { Worker } from "./worker-registry.ts";
+import { clearUnstopped, closeWorker } from "./worker-transitions.ts";
 import { FORGET_MS } from "./worker-views.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
@@ -17,8 +18,7 @@ export function workerHousekeeping(d: WorkersContext & { launcher: WorkerLaunche
 	function stopRemoved(): void {
 		for (const worker of registry.all()) {
 			if (d.endpoints.has(worker.endpoint) || worker.draining) continue;
-			worker.draining = true;
-			endPolls(worker);
+			closeWorker(worker);
 			if (!worker.managed) continue;
 			const graceMs = d.endpoints.stopGraceMs(worker.endpoint);
 			const why = "its endpoint was deleted";
@@ -30,7 +30,7 @@ export function workerHousekeeping(d: WorkersContext & { launcher: WorkerLaunche
 	function stopAgain(worker: Worker): void {
 		const { unstopped } = worker;
 		if (!unstopped || !d.launcher.isStopping(worker) || d.now() - unstopped.at < STOP_AGAIN_MS) return;
-		worker.unstopped = undefined;
+		clearUnstopped(worker);
 		const stop = d.launcher.stop(worker, { why: unstopped.why, graceMs: 0 });
 		d.background.run(`stopping ${worker.id}`, stop);
 	}

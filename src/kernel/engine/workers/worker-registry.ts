@@ -4,13 +4,14 @@
  */
 import { RotatingMap, RotatingSet } from "../../lib/rotating-map.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import type { KnownEnding, RoomTime } from "../../core/workers/ended-worker.ts";
+import type { RoomTime } from "../../core/workers/ended-worker.ts";
 import type { HiddenValues } from "../../core/workers/hidden-values.ts";
 import type { GpuUse } from "../../core/workers/gpus.ts";
-import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
+import type { WorkerReason } from "../../core/workers/worker-reason.ts";
 import type { SharedId } from "../../core/workers/shared-id.ts";
 import type { EventBus } from "../../events.ts";
 import { isManaged } from "../../launchers/index.ts";
+import { begun, endWorker, recordCalled, type WorkerLife } from "./worker-transitions.ts";
 
 export interface HeldJob {
 	attempt: number;
@@ -33,7 +34,7 @@ export interface StoreClaim {
 	answeredAt?: EpochMs;
 }
 
-export interface Worker {
+export interface Worker extends WorkerLife {
 	readonly id: string;
 	readonly endpoint: string;
 	/** `external`: Sluice did not start it. */
@@ -42,45 +43,22 @@ export interface Worker {
 	readonly createdAt: EpochMs;
 	/** Hash of its token, if that is one for many workers. */
 	readonly token?: string | undefined;
-	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
-	startingSince: EpochMs;
-	/** When others began to make room for it, until `startingSince`. */
-	roomSince?: EpochMs | undefined;
-	/** What its platform says until it runs, or that it is warming up. */
-	notice?: WorkerReason & { state: "waiting" | "ending" | "warming" };
 	/** It uses more of a GPU than its part. */
 	excess?: WorkerReason;
 	reportedBusy: boolean;
-	seenAt: EpochMs;
-	/** It has called, and its warm-up is over. */
-	ready: boolean;
-	/** What it has to run before that, as JSON text (D28). */
-	warmup?: { input: string; sent: boolean };
-	readyAt?: EpochMs;
 	pinged: boolean;
 	/** It has never pinged, and the lease of a job of it has ended. */
 	pingless?: boolean;
 	/** Until it asks for a job again. */
 	unhealthy: boolean;
-	/** It gets no more jobs (D28). */
-	draining: boolean;
 	/** It has reported the result of a job, or may have, to an earlier server. */
 	hasSettled?: boolean;
 	/** It has reported a result to this server. */
 	hasReported?: boolean;
-	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
-	sleep?: { state: "falling_asleep" | "asleep" | "waking"; since: EpochMs };
-	/** Why it is stopped once it holds no job (D28). */
-	retiring?: string;
-	/** Why, if by a fault. */
-	retiringCode?: WorkerReasonCode | undefined;
-	ending?: KnownEnding;
 	/** Its machine, where that is known. */
 	host?: string | undefined;
 	/** Its variables and secrets, as it was started with them. Absent if they are not known. */
 	hidden?: HiddenValues | undefined;
-	/** A stop failed, because its platform did not respond. */
-	unstopped?: { why: string; at: EpochMs } | undefined;
 	/** See `launch-hash.ts`. */
 	launchedAs?: string | undefined;
 	/** Assigned GPUs of the machine. */
@@ -88,7 +66,6 @@ export interface Worker {
 	/** Its part of each of its GPUs, in 10^9 bytes; absent: the whole GPU. */
 	gpuMemoryGb?: number | undefined;
 	version?: string | undefined;
-	idleSince: EpochMs;
 	/** Handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;
 	/** Jobs that it must stop, of earlier attempts or cancelled. */
@@ -114,7 +91,6 @@ export interface Worker {
 	/** Pings since then. */
 	pingsAlone: number;
 	pollEndedAt?: EpochMs;
-	/** Each ends an open poll with 204. */
 	readonly polls: RotatingSet<() => void>;
 	/** Each wakes an open poll for jobs to stop. */
 	readonly wakeStops: RotatingSet<() => void>;
@@ -155,15 +131,7 @@ export function workerRegistry(events: EventBus) {
 			return worker;
 		},
 		seen(worker: Worker, now: EpochMs): void {
-			worker.seenAt = now;
-			if (worker.ready) return;
-			if (worker.notice?.state === "waiting") {
-				delete worker.notice;
-				if (worker.warmup) worker.startingSince = now;
-			}
-			if (worker.warmup) return;
-			worker.ready = true;
-			worker.readyAt = worker.idleSince = now;
+			if (!recordCalled(worker, now)) return;
 			events.emit("worker.ready", { endpoint: worker.endpoint, worker: worker.id });
 		},
 		get: ({ endpoint, id }: { endpoint: string; id: string }): Worker | undefined => byEndpoint.get(endpoint)?.get(id),
@@ -171,6 +139,7 @@ export function workerRegistry(events: EventBus) {
 			const ofEndpoint = byEndpoint.get(endpoint);
 			const worker = ofEndpoint?.get(id);
 			if (!ofEndpoint || !worker) return;
+			endWorker(worker);
 			everyWorker.delete(worker);
 			ofEndpoint.delete(id);
 			const left = (byToken.get(worker.token ?? "") ?? 1) - 1;
@@ -204,14 +173,12 @@ export function newWorker({
 		managed: isManaged(launcher),
 		createdAt: now,
 		token,
-		startingSince: now,
+		...begun({ ready, now }),
 		roomSince,
 		reportedBusy: false,
 		seenAt: now,
-		ready,
 		pinged,
 		unhealthy: false,
-		draining: false,
 		gpus,
 		gpuMemoryGb,
 		idleSince: now,
@@ -225,7 +192,6 @@ export function newWorker({
 		pingsAlone: 0,
 		polls: new RotatingSet(),
 		wakeStops: new RotatingSet(),
-		...(ready && { readyAt: now }),
 	};
 }
 

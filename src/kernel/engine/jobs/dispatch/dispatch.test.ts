@@ -10,6 +10,7 @@ import { type Store, StoreUnavailable } from "../../../store/contract/store.ts";
 import type { Claim, Claimed, JobStore } from "../../../store/contract/jobs.ts";
 import { Dispatch, requeueUndelivered } from "./dispatch.ts";
 import { type Worker, workerRegistry } from "../../workers/worker-registry.ts";
+import { closeWorker } from "../../workers/worker-transitions.ts";
 
 /** A queue in memory whose claims are answered when the test says so, or at once. */
 function sample({ held = false }: { held?: boolean } = {}) {
@@ -249,7 +250,7 @@ describe("dispatch", () => {
 		const worker = s.worker("w1");
 		const first = s.take(worker);
 		await settle();
-		worker.draining = true;
+		closeWorker(worker);
 		s.add("a");
 		expect(await s.take(s.worker("w2")).jobs).toEqual(["a"]);
 		first.leave();

@@ -1,6 +1,7 @@
 /** Applies what the store concludes from a worker's call about its attempts (D16). */
 import type { AttemptReconciliation } from "../../../store/contract/workers.ts";
-import { endPolls, type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
+import { type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
+import { closeWorker } from "../../workers/worker-transitions.ts";
 import type { JobDeps } from "../job-deps.ts";
 import type { Undelivered } from "./dispatch.ts";
 
@@ -60,8 +61,7 @@ export async function workerEnded(d: JobDeps, q: { endpoint: string; id: string 
 	const worker =
 		registry.get(q) ?? (d.cluster.shared ? registry.meet({ ...q, ready: false, now: d.now() }) : undefined);
 	if (worker) {
-		worker.draining = true;
-		endPolls(worker);
+		closeWorker(worker);
 		const held = d.store.cluster
 			? (await d.store.cluster.running(q)).filter((each) => each.worker === q.id)
 			: heldJobs(worker);

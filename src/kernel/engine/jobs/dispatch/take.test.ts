@@ -4,6 +4,7 @@ import { manualClock } from "../../../../../test/support/manual-clock.ts";
 import { eventBus } from "../../../events.ts";
 import { take } from "./take.ts";
 import { workerRegistry } from "../../workers/worker-registry.ts";
+import { closeWorker } from "../../workers/worker-transitions.ts";
 
 it("D34: a poll that still reads its worker's jobs when polls are ended is answered without jobs", async () => {
 	const clock = manualClock();
@@ -27,8 +28,7 @@ it("D34: a poll that still reads its worker's jobs when polls are ended is answe
 		retry: () => store.promise,
 	} as unknown as Parameters<typeof take>[0];
 	const poll = take(deps, { worker, limit: 1, idle: true, signal });
-	worker.draining = true;
-	for (const end of worker.polls) end();
+	closeWorker(worker);
 	store.resolve({ lost: [], over: [], kept: [], keptOpen: [] });
 	expect(await poll).toEqual([]);
 	expect(worker.takes).toBe(0);

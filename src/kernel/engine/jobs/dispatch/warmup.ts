@@ -6,6 +6,7 @@ import { warmupId } from "../../../core/jobs/job.ts";
 import { errorText, type Report } from "../../../core/jobs/report.ts";
 import { shownText } from "../../workers/launch/shown-text.ts";
 import { endPolls, type Worker } from "../../workers/worker-registry.ts";
+import { completeWarmup, recordWarmupSent } from "../../workers/worker-transitions.ts";
 import type { JobDeps } from "../job-deps.ts";
 
 const AGAIN = "it asked to be restarted, so that it would never take a job. Leave refresh_worker or the warm-up out";
@@ -16,8 +17,7 @@ export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean
 	if (!warmup || (warmup.sent && !idle)) return undefined;
 	// A worker that always loses it must not fill the log.
 	if (!warmup.sent) d.events.emit("worker.warming", { endpoint, worker: id });
-	warmup.sent = true;
-	worker.notice = { state: "warming", code: "starting", message: "It runs its warm-up." };
+	recordWarmupSent(worker, warmup);
 	return { id: warmupId(id), attempt: 0, input: warmup.input };
 }
 
@@ -34,8 +34,7 @@ export function warmupReported(d: JobDeps, worker: Worker, report: Report): void
 		return d.events.emit("warmup.failed", { endpoint, worker: id, reason: `its warm-up failed: ${why}` });
 	}
 	if (!worker.warmup) return;
-	delete worker.warmup;
-	if (worker.notice?.state === "warming") delete worker.notice;
+	completeWarmup(worker);
 	worker.hasSettled = true;
 	d.workers.registry.seen(worker, d.now());
 	// A worker that takes several jobs at once has another poll open.

@@ -5,9 +5,9 @@
  * before the launcher is called, and again with the handle that the launcher returns: a service that dies
  * in between finds the row at its next start and takes the worker over or ends it (`take-over.ts`).
  *
- * What is remembered: starts in progress, since a launcher cannot stop what it does not know yet; workers
- * that are being stopped, and whether only because they are surplus; how to store a handle that a platform
- * reports after the start, such as the node of a Pod.
+ * What is remembered: starts in progress, since a launcher cannot stop what it does not know yet; how to store
+ * a handle that a platform reports after the start, such as the node of a Pod. What happens to a worker's state
+ * is in `../worker-transitions.ts`.
  *
  * What can go wrong: another server takes the lead of the endpoint during a start, so the lead is checked
  * before and after the launcher's call; a platform does not answer, which is no crash, and a stop of a
@@ -35,6 +35,17 @@ import type { EndedWorkers } from "../ended-workers.ts";
 import { hiddenMember, shownOutput } from "./shown-text.ts";
 import { gpuMembers, hostOf, TakeOver } from "./take-over.ts";
 import { endPolls, type Worker } from "../worker-registry.ts";
+import {
+	closeWorker,
+	isStopping,
+	markRetiring,
+	markStopping,
+	noteUnstopped,
+	setNotice,
+	setWarmup,
+	withdrawRetiring,
+	withdrawStop,
+} from "../worker-transitions.ts";
 import { WORKER_ID_BYTES, workerSpec } from "./worker-spec.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
@@ -59,8 +70,6 @@ interface Deps extends WorkersContext {
 export class WorkerLauncher {
 	readonly others: TakeOver;
 	readonly #d: Deps;
-	/** Ids of workers, and whether all that asked for the stop were their surplus. */
-	readonly #stopping = new Map<string, boolean>();
 	/** Starts in progress by worker. */
 	readonly #starts = new Map<string, Promise<void>>();
 	/** Ids of workers whose start has failed and that may run: they have their GPUs, and count, until they have ended. */
@@ -99,7 +108,7 @@ export class WorkerLauncher {
 		const assigned = { gpus: gpus.gpus, gpuMemoryGb: endpoint.gpuMemoryGb, roomSince };
 		const worker = registry.meet({ id, endpoint: endpoint.id, launcher: type, ready: false, now: now(), ...assigned });
 		worker.launchedAs = launchHash(endpoint);
-		if (endpoint.warmup) worker.warmup = { input: JSON.stringify(endpoint.warmup.input), sent: false };
+		if (endpoint.warmup) setWarmup(worker, JSON.stringify(endpoint.warmup.input));
 		const start = this.#launch(endpoint, { worker, launcher, gpus }).finally(() => this.#starts.delete(id));
 		this.#starts.set(id, start);
 		await start;
@@ -110,19 +119,16 @@ export class WorkerLauncher {
 		const { launchers, events, clock, now } = this.#d;
 		const launcher = launchers.get(worker.launcher);
 		if (!launcher || !worker.managed) return;
-		worker.draining = true;
-		worker.ending ??= { text: `it was stopped: ${why}`, code };
-		this.#stopping.set(worker.id, isSurplus && this.#stopping.get(worker.id) !== false);
+		markStopping(worker, { isSurplus, ending: { text: `it was stopped: ${why}`, code } });
 		events.emit("worker.stopping", { endpoint: worker.endpoint, worker: worker.id, why });
-		endPolls(worker);
 		if (graceMs > 0) await clock.sleep(POLLS_OUT_MS);
 		// The launcher does not know a worker yet that is only just being started.
 		await this.#starts.get(worker.id)?.catch(() => {});
 		try {
 			await launcher.stop(worker.id, graceMs);
 		} catch (error) {
-			worker.unstopped = { why, at: now() };
-			if (error instanceof PlatformUnavailable && this.#stopping.get(worker.id)) return this.#resume(worker);
+			noteUnstopped(worker, { why, at: now() });
+			if (error instanceof PlatformUnavailable && worker.isSurplus) return withdrawStop(worker);
 			throw error;
 		}
 		if (this.#failed.delete(worker.id)) await this.#forget(worker);
@@ -130,7 +136,6 @@ export class WorkerLauncher {
 
 	/** Removes a worker whose start had failed, and that has been stopped after all. */
 	async #forget(worker: Worker): Promise<void> {
-		this.#stopping.delete(worker.id);
 		this.#d.registry.forget(worker);
 		await this.#d.store.workers.remove({ id: worker.id });
 		await this.#refuse(worker);
@@ -142,32 +147,22 @@ export class WorkerLauncher {
 		await access.tokens.revoke(worker.id);
 		const again = registry.get(worker);
 		if (!again || again.managed) return;
-		again.draining = true;
-		endPolls(again);
+		closeWorker(again);
 		registry.forget(again);
 	}
 
 	/** Hands the worker no more jobs; it is to be stopped once it holds none (D28). */
 	retire(worker: Worker, why: string, code?: WorkerReasonCode): void {
 		if (!worker.managed) return;
-		if (this.isLeaving(worker)) {
-			// The last reason counts: one that makes room may go on.
-			if (worker.retiring !== undefined) Object.assign(worker, { retiring: why, retiringCode: code });
-			return;
-		}
-		worker.draining = true;
-		worker.retiring = why;
-		worker.retiringCode = code;
-		endPolls(worker);
+		const wasLeaving = this.isLeaving(worker);
+		// The last reason counts: one that makes room may go on.
+		if (!markRetiring(worker, why, code) || wasLeaving) return;
 		this.#d.events.emit("worker.draining", { endpoint: worker.endpoint, worker: worker.id, why });
 	}
 
 	/** Withdraws {@link retire}: it takes jobs again, unless it is being stopped. */
 	keep(worker: Worker): void {
-		if (this.isStopping(worker) || worker.notice?.state === "ending") return;
-		worker.draining = false;
-		delete worker.retiring;
-		delete worker.retiringCode;
+		withdrawRetiring(worker);
 	}
 
 	/** Notifies the launcher when the worker has begun or ceased to hold jobs. */
@@ -199,11 +194,11 @@ export class WorkerLauncher {
 
 	/** Whether the worker is being stopped, or is to be. */
 	isLeaving(worker: Worker): boolean {
-		return worker.draining || this.isStopping(worker);
+		return worker.draining;
 	}
 
-	isStopping({ id }: Worker): boolean {
-		return this.#stopping.has(id);
+	isStopping(worker: Worker): boolean {
+		return isStopping(worker);
 	}
 
 	/** Whether a launched worker can run on after this server's end until a start takes it over. */
@@ -223,7 +218,6 @@ export class WorkerLauncher {
 
 	async #exited({ workerId, code, signal, reason, lastOutput: printed }: Exit): Promise<void> {
 		const { events, registry, ended } = this.#d;
-		this.#stopping.delete(workerId);
 		this.#recorders.delete(workerId);
 		const worker = this.#find(workerId);
 		if (!worker || this.#failed.has(workerId)) return;
@@ -241,13 +235,8 @@ export class WorkerLauncher {
 		const worker = this.#find(workerId);
 		if (!worker) return;
 		const { endpoint, notice: before } = worker;
-		if (now.state === "running") {
-			if (before?.state === "warming") return;
-			delete worker.notice;
-			if (before?.state === "waiting") worker.startingSince = this.#d.now();
-			return;
-		}
-		worker.notice = now;
+		setNotice(worker, now.state === "running" ? undefined : now, this.#d.now());
+		if (now.state === "running") return;
 		const { code: reason, message } = now;
 		if (now.state === "ending") return this.retire(worker, message);
 		if (before?.code === reason && before.message === message) return;
@@ -306,7 +295,7 @@ export class WorkerLauncher {
 	): Promise<void> {
 		const { store, cluster, events, registry, ended } = this.#d;
 		const { id } = worker;
-		worker.draining = true;
+		closeWorker(worker);
 		this.#failed.add(id);
 		this.#recorders.delete(id);
 		try {
@@ -314,8 +303,8 @@ export class WorkerLauncher {
 		} catch (stopError) {
 			// A start that was refused leaves nothing behind.
 			if (hasStarted) {
-				this.#stopping.set(id, false);
-				worker.unstopped = { why: "its start failed", at: this.#d.now() };
+				markStopping(worker, { isSurplus: false });
+				noteUnstopped(worker, { why: "its start failed", at: this.#d.now() });
 				events.emit("fault", { where: `stopping ${id}`, error: stopError });
 				return;
 			}
@@ -327,13 +316,5 @@ export class WorkerLauncher {
 			await ended.record(worker, { reason: { code: "start_failed", message, crash: true }, lastOutput: "" });
 		else await store.workers.remove({ id });
 		await this.#refuse(worker);
-	}
-
-	/** Withdraws its stop: it lives, and jobs may come that nothing else can take now. */
-	#resume(worker: Worker): void {
-		this.#stopping.delete(worker.id);
-		worker.draining = false;
-		delete worker.ending;
-		if (worker.notice?.state === "ending") delete worker.notice;
 	}
 }

@@ -7,7 +7,8 @@ import type { SleepSettings } from "../../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../../lib/time.ts";
 import type { Handle } from "../../../launchers/launcher.ts";
 import { shownText } from "./shown-text.ts";
-import { endPolls, isStarting, type Worker } from "../worker-registry.ts";
+import { isStarting, type Worker } from "../worker-registry.ts";
+import { beginSleep, beginWake, cancelSleep, completeSleep, completeWake } from "../worker-transitions.ts";
 import type { WorkersContext } from "../workers-context.ts";
 import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
 import { ASLEEP_SINCE, UNSURE } from "./take-over.ts";
@@ -52,11 +53,14 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		try {
 			await d.clock.sleep(POLLS_OUT_MS);
 			// A claim was answered before its poll ended.
-			if (worker.held.size > 0) return setAwake(worker, began);
+			if (worker.held.size > 0) {
+				cancelSleep(worker);
+				return emitWoken(worker, began);
+			}
 			await run(worker, "command");
 			// Before it can be woken, which stores that it is.
 			await record(worker, now());
-			worker.sleep = { state: "asleep", since: now() };
+			completeSleep(worker, now());
 			delete worker.excess;
 			events.emit("worker.asleep", { endpoint, worker: id, ms: now() - began });
 		} catch (error) {
@@ -68,15 +72,14 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		try {
 			await run(worker, "wakeCommand");
 			await record(worker, undefined);
-			Object.assign(worker, { startingSince: began, readyAt: now(), idleSince: now(), seenAt: now() });
-			setAwake(worker, began);
+			completeWake(worker, { now: now(), began });
+			emitWoken(worker, began);
 		} catch (error) {
 			stop(worker, "it did not wake up", error);
 		}
 	}
 
-	function setAwake(worker: Worker, began: EpochMs): void {
-		delete worker.sleep;
+	function emitWoken(worker: Worker, began: EpochMs): void {
 		events.emit("worker.woken", { endpoint: worker.endpoint, worker: worker.id, ms: now() - began });
 	}
 
@@ -100,15 +103,13 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		},
 		begin(worker: Worker, why: string): void {
 			launcher.keep(worker);
-			worker.sleep = { state: "falling_asleep", since: now() };
-			worker.roomSince = undefined;
+			if (!beginSleep(worker, now())) return;
 			events.emit("worker.falling_asleep", { endpoint: worker.endpoint, worker: worker.id, why });
-			endPolls(worker);
 			d.background.run(`putting ${worker.id} to sleep`, fallAsleep(worker, now()));
 		},
 		/** It has its GPUs from now on. `roomSince`: see `Worker`. */
 		wake(worker: Worker, roomSince: EpochMs | undefined): void {
-			Object.assign(worker, { sleep: { state: "waking", since: now() }, roomSince });
+			beginWake(worker, { now: now(), roomSince });
 			d.background.run(`waking ${worker.id}`, wakeUp(worker, now()));
 		},
 	};

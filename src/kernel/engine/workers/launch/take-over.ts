@@ -12,6 +12,7 @@ import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { hiddenIn } from "./shown-text.ts";
 import { endPolls, type HeldJob, type Worker, type WorkerRegistry } from "../worker-registry.ts";
+import { closeWorker, restoreSleep } from "../worker-transitions.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes. */
@@ -33,8 +34,8 @@ interface Deps extends WorkersContext {
 export function meetStored(registry: WorkerRegistry, row: WorkerRow, now: EpochMs): Worker {
 	const worker = registry.meet({ ...row, ready: false, now });
 	const since = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle)[ASLEEP_SINCE];
-	if (typeof since === "number") worker.sleep = { state: "asleep", since };
-	else if (since === UNSURE) worker.draining = true;
+	if (typeof since === "number") restoreSleep(worker, since);
+	else if (since === UNSURE) closeWorker(worker);
 	return worker;
 }
 
@@ -106,10 +107,8 @@ export class TakeOver {
 		worker.hidden = handle && hiddenIn(handle, access.encryption);
 		const isForeign = handle?.[STARTED_BY] !== undefined && handle[STARTED_BY] !== serviceId;
 		if (!launcher || !handle || isForeign || !(await launcher.adopt(row.id, handle, serviceId))) {
-			worker.draining = true;
-			worker.ending = {
-				text: isForeign ? "another service has started it" : "it ended while no service watched it",
-			};
+			const text = isForeign ? "another service has started it" : "it ended while no service watched it";
+			closeWorker(worker, { text });
 			return false;
 		}
 		worker.host = hostOf(this.#d, row.launcher, handle);
