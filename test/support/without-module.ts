@@ -28,7 +28,8 @@ export function listWithout(text: string, name: string): string {
 export function withoutModule(name: string) {
 	if (!moduleNames().includes(name)) throw new Error(`There is no module ${name}: ${moduleNames().join(", ")}.`);
 	return {
-		name: "without-module",
+		// Vitest keeps transformed files by the names of plugins: without another module the lists are other files.
+		name: `without-module-${name}`,
 		enforce: "pre" as const,
 		transform: (code: string, id: string) =>
 			LISTS.some((list) => id === join(FOLDER, list)) ? listWithout(code, name) : undefined,
