@@ -35,6 +35,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
+	audit: ["D42", "each change is in the audit log"],
 	logs: ["reads of logs", "of lines that are followed", "D3: worker_not_found"],
 	openai: [
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
