@@ -124,6 +124,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		const { services, answered } = await host.openAtStart({
 			...engine.kernel,
 			post: (q) => signedPost({ ...sender, ...q }),
+			families: host.families,
 			log: recent,
 			workerLogs: logFiles,
 			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,

@@ -175,3 +175,22 @@ it("opens a module before an endpoint that it serves is used, once, and applies 
 	const atStart = await other.openAtStart(given({ hooks: {}, endpoints: stored }));
 	expect(atStart.services).toHaveLength(2);
 });
+
+it("D40: families are those of open modules, and without samples those of others, which stay closed", async () => {
+	const described = { name: "jobs_total", type: "counter", labels: [], help: "Jobs." } as const;
+	const module = (name: string, opens?: "start"): Module => ({
+		name,
+		...(opens && { opens }),
+		families: async () => [{ ...described, name }],
+		open: async () => {
+			if (!opens) expect.fail("it is opened");
+			return { families: async () => [{ ...described, name, samples: [[[], 1]] }] };
+		},
+	});
+	const host = moduleHost([module("open", "start"), module("closed"), { name: "none", open: async () => ({}) }], {});
+	await host.openAtStart(given({ hooks: {} }));
+	expect((await host.families()).map(({ name, samples }) => [name, samples])).toEqual([
+		["open", [[[], 1]]],
+		["closed", []],
+	]);
+});

@@ -4,6 +4,7 @@
  */
 import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import { ApiError } from "./core/errors.ts";
+import type { Family } from "./core/metrics/family.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
 import type { Hooks } from "./engine/context.ts";
 import type { WorkerVariables } from "./engine/workers/workers-context.ts";
@@ -107,6 +108,15 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		/** A path. Undefined without a module that has sign-ins, or without any key. */
 		async signInLink(): Promise<string | undefined> {
 			return await (await authenticatingModule())?.signInLink?.();
+		},
+		/** Opens none. */
+		async families(): Promise<Family[]> {
+			const all = modules.map(async ({ name, families }) => {
+				const its = await opened.get(name)?.catch(() => undefined);
+				if (its?.families) return await its.families();
+				return ((await families?.()) ?? []).map((each) => ({ ...each, samples: [] }));
+			});
+			return (await Promise.all(all)).flat();
 		},
 		/** The login that `id` names, else that of the host. Undefined if no module has one. */
 		async registryLogin(host: string, id?: string): Promise<RegistryLogin | undefined> {

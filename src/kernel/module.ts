@@ -6,6 +6,7 @@ import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
 import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import type { RegistryLogin } from "./core/access/registry-login.ts";
+import type { Family, FamilyDescription } from "./core/metrics/family.ts";
 import type { ErrorTable } from "./core/error-table.ts";
 import type { Access } from "./engine/access/access.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
@@ -47,6 +48,8 @@ export interface Module<Settings = unknown> {
 	readonly registryLogins?: "host" | "id";
 	/** It is also opened when a worker starts, one of whose variables has such a text: it replaces the text. */
 	readonly fillsVariables?: RegExp;
+	/** What the open module adds to `/metrics`, for its reference page. */
+	families?(): Promise<readonly FamilyDescription[]>;
 	/** The kernel keeps the last lines of its log for it, also those before it is opened. */
 	readonly readsLog?: true;
 	/**
@@ -65,6 +68,8 @@ export interface OpenModule {
 	readonly answered?: AnsweredOf;
 	/** Used from then on. Of all modules, one has a hook. */
 	readonly hooks?: Hooks;
+	/** Read for `/metrics` and by modules that decide by figures of others. Without what cannot be read now. */
+	families?(): Promise<readonly Family[]>;
 	/** Called when the service has stopped, while the store is still open. */
 	close?(): Promise<void>;
 	/** Asked if the module says so in `authenticates`. */
@@ -104,6 +109,8 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	url: Promise<string>;
 	/** One POST to an address, which may be refused for the network that it is in. */
 	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
+	/** Families of all modules; of one that is not open without samples. */
+	families: () => Promise<readonly Family[]>;
 	/** The last lines of the log. Empty unless a module says `readsLog`. */
 	log: Pick<RecentLines, "read">;
 	/** Output of the workers that this server launched, also of those that have ended. */

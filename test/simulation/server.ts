@@ -94,6 +94,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			post: () => o.sendWebhook,
 			allowPrivateNetworks: true,
 			siteFolder: () => "",
+			families: async () => [],
 			log: new RecentLines(process.clock),
 			workerLogs: NO_LOGS,
 		};

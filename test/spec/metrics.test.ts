@@ -4,7 +4,8 @@ import { spawnSync } from "node:child_process";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Family } from "../../src/modules/metrics/families/family.ts";
+import { MODULES } from "../../src/modules/index.ts";
+import type { Family, FamilyDescription } from "../../src/kernel/core/metrics/family.ts";
 import { exposition } from "../../src/modules/metrics/families/exposition.ts";
 import { AREAS } from "../../src/modules/metrics/families/families.ts";
 import { newHistogram } from "../../src/kernel/lib/histogram.ts";
@@ -109,17 +110,21 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 	expect(buckets.length).toBe(13);
 });
 
+/** Families of metrics and of other modules. */
+async function described(): Promise<FamilyDescription[]> {
+	const others = await Promise.all(MODULES.flatMap(({ families }) => families?.() ?? []));
+	return [...Object.values(AREAS).flat(), ...others.flat()];
+}
+
 it.skipIf(spawnSync("promtool", ["--version"]).status !== 0)(
 	"D40: promtool has no objections (skipped without Debian's package prometheus)",
 	async () => {
 		// It checks only families that have samples.
 		const filled = exposition(
-			Object.values(AREAS)
-				.flat()
-				.map(({ type, labels, ...rest }): Family => {
-					const value = type === "histogram" ? newHistogram() : 1;
-					return { ...rest, type, labels, samples: [[labels, value]] };
-				}),
+			(await described()).map(({ type, labels, ...rest }): Family => {
+				const value = type === "histogram" ? newHistogram() : 1;
+				return { ...rest, type, labels, samples: [[labels, value]] };
+			}),
 		);
 		for (const input of [(await scraped()).text, filled]) {
 			const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
@@ -128,8 +133,8 @@ it.skipIf(spawnSync("promtool", ["--version"]).status !== 0)(
 	},
 );
 
-it("D40: each family is defined once", () => {
-	const names = Object.values(AREAS).flatMap((families) => families.map(({ name }) => name));
+it("D40: each family is defined once", async () => {
+	const names = (await described()).map(({ name }) => name);
 	expect(names.length).toBe(new Set(names).size);
 });
 
@@ -209,12 +214,12 @@ it("D40: how long webhooks are overdue", async () => {
 	await call(service.url, `/v2/hooks/cancel/${id}`, { method: "POST" });
 	await failed;
 	expect(await overdue()).toBe(0);
-	const { deliveries } = service.engine.metrics;
-	const { pending } = deliveries;
-	deliveries.pending = async () =>
-		(await pending()).map((each) => ({ ...each, oldestDueAt: service.engine.now() - 90_000 }));
+	const { webhooks } = service.engine.kernel.store;
+	const { pending } = webhooks;
+	webhooks.pending = async (q) =>
+		(await pending(q)).map((each) => ({ ...each, oldestDueAt: service.engine.now() - 90_000 }));
 	expect(await overdue()).toBe(90);
-	deliveries.pending = pending;
+	webhooks.pending = pending;
 	receiver.close();
 });
 

@@ -296,7 +296,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/launchers/endpoint-settings.ts",
 		"node:fs",
 	],
-	...moduleRows("openai"),
+	...moduleRows("openai", {}, ["kernel/engine/metrics/labelled.ts"]),
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {
@@ -308,7 +308,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"rollbacks.ts": ["kernel/engine/endpoints/endpoints.ts", "kernel/engine/releases/worker-release.ts"],
 		"roll-back.ts": ["kernel/engine/endpoints/endpoints.ts"],
 	}),
-	...moduleRows("webhooks"),
+	...moduleRows("webhooks", {}, ["kernel/engine/metrics/labelled.ts"]),
 	...moduleRows("backup", { "archive-writer.ts": ["modern-tar"] }),
 	"modules/backup/commands/": [
 		"modules/backup/",

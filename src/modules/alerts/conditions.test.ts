@@ -37,12 +37,19 @@ function bed() {
 		metrics: {
 			snapshots: () => available([{ ...now, endpoint: { id: "e" } }]),
 			oldestWaits: () => available(new Map([["e", now.wait]])),
-			deliveries: {
-				pending: () => available([{ endpoint: "e", count: now.pending, oldestDueAt: 0 }]),
-				totals: { [Symbol.iterator]: () => [["e", { failed: now.givenUp }] as const].values() },
-			},
 		},
 		hooks: { gpuTotals: () => new Map([["e", { ms: gpu }]]) },
+		families: () =>
+			available([
+				{ name: "sluice_webhooks_pending", samples: [[["e"], now.pending]] },
+				{
+					name: "sluice_webhooks_total",
+					samples: [
+						[["e", "failed"], now.givenUp],
+						[["e", "delivered"], now.jobs.completed],
+					],
+				},
+			]),
 		storeLoad: () => ({ commitMs }),
 		disk: { freeBytes: async () => now.free },
 		standbys: () => available(now.standbys),

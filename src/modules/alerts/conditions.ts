@@ -8,9 +8,11 @@ import type { EpochMs } from "../../kernel/lib/time.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import type { StoreState } from "../../kernel/engine/engine.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import type { Family } from "../../kernel/core/metrics/family.ts";
 import type { Metrics } from "../../kernel/engine/metrics/metrics.ts";
 
-export interface Measured extends EngineContext, StoreState {
+export interface Measured extends EngineContext, StoreState, Pick<Kernel, "families"> {
 	metrics: Metrics;
 }
 
@@ -86,17 +88,14 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 
 	return async (lost) => {
 		const down: Measurement = { SluiceServerDown: lost.map((instance) => [{ instance }, 0]) };
-		const read = await Promise.all([
-			d.metrics.snapshots(),
-			d.metrics.oldestWaits(),
-			d.metrics.deliveries.pending(),
-			d.standbys(),
-		]).catch((error: unknown) => {
-			if (error instanceof StoreUnavailable) return undefined;
-			throw error;
-		});
+		const read = await Promise.all([d.metrics.snapshots(), d.metrics.oldestWaits(), d.families(), d.standbys()]).catch(
+			(error: unknown) => {
+				if (error instanceof StoreUnavailable) return undefined;
+				throw error;
+			},
+		);
 		if (!read) return down;
-		const [snapshots, waits, pending, standbys] = read;
+		const [snapshots, waits, families, standbys] = read;
 		const now = d.now();
 		const states = (state: string): Values =>
 			snapshots.map(({ endpoint: { id }, health }) => [{ endpoint: id }, Number(health.state === state)]);
@@ -108,10 +107,14 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 			snapshots.map(({ endpoint: { id }, jobs }) => [id, jobs.failed + jobs.completed]),
 			now,
 		);
-		const givenUp = webhooksFailed.grown(
-			[...d.metrics.deliveries.totals].map(([endpoint, counts]) => [endpoint, counts.failed]),
-			now,
-		);
+		const backlog = valuesIn(families, "sluice_webhooks_pending");
+		const deliveries = valuesIn(families, "sluice_webhooks_total");
+		const givenUp =
+			deliveries &&
+			webhooksFailed.grown(
+				deliveries.flatMap(([[endpoint = "", state], count]) => (state === "failed" ? [[endpoint, count]] : [])),
+				now,
+			);
 		return {
 			...down,
 			SluiceCrashLoop: states("crashing"),
@@ -125,9 +128,20 @@ export function serviceConditions(d: Measured): (lost: readonly string[]) => Pro
 			SluiceFailures: [...failures].flatMap(([endpoint, count]) =>
 				count < FEWEST_FAILURES ? [] : [[{ endpoint }, count / ends.get(endpoint)!] as const],
 			),
-			SluiceWebhookBacklog: pending.map(({ endpoint, count }) => [{ endpoint }, count]),
-			SluiceWebhooksFail: [...givenUp].map(([endpoint, count]) => [{ endpoint }, count]),
+			...(backlog && {
+				SluiceWebhookBacklog: backlog.map(([[endpoint = ""], count]) => [{ endpoint }, count] as const),
+			}),
+			...(givenUp && { SluiceWebhooksFail: [...givenUp].map(([endpoint, count]) => [{ endpoint }, count] as const) }),
 			SluiceReplicationAsync: standbys ? [[{}, standbys.isSynchronous ? 0 : standbys.connected]] : [],
 		};
 	};
+}
+
+/** Samples of a family of counts. Undefined if no module has it, or it is not known now. */
+function valuesIn(
+	families: readonly Family[],
+	name: string,
+): (readonly [labels: readonly string[], value: number])[] | undefined {
+	const family = families.find((each) => each.name === name);
+	return family?.samples.flatMap(([labels, value]) => (typeof value === "number" ? [[labels, value] as const] : []));
 }

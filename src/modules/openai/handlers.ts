@@ -16,11 +16,11 @@ import { headOnly, JSON_HEADERS } from "../../kernel/http/exchange/reply.ts";
 import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { onStored } from "../../kernel/http/memory/call-memory.ts";
 import { inSlices } from "../../kernel/http/exchange/slices.ts";
-import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./reply.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
 import { streamed } from "./stream.ts";
 
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
-export async function openai(call: Call<"endpoint" | "rest">): Promise<void> {
+export async function openai(call: Call<"endpoint" | "rest">, counts: TokenCounts): Promise<void> {
 	const { engine, params } = call;
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
@@ -44,7 +44,7 @@ export async function openai(call: Call<"endpoint" | "rest">): Promise<void> {
 	const job = { endpoint: endpoint.id, id };
 	let ended = false;
 	try {
-		ended = await (stream ? streamed : whole)(call, job);
+		ended = await (stream ? streamed : whole)(call, job, counts);
 	} catch (error) {
 		if (!(error instanceof ApiError) || error.code !== "job_not_found") throw error;
 		answerFailure(call, failureByEnd("removed"));
@@ -80,14 +80,14 @@ const TOO_LARGE = JSON.stringify({
 });
 
 /** Sends one JSON body at the job's end. False if the client disconnects before. */
-async function whole(call: Call, job: JobName): Promise<boolean> {
+async function whole(call: Call, job: JobName, counts: TokenCounts): Promise<boolean> {
 	const { engine, caller } = call;
 	const admit = admitOutput(call);
 	const output: AdmitOutput = (found) => (found.job.state === "COMPLETED" ? admit(found) : undefined);
 	for (;;) {
 		const found = await engine.jobs.statusSync({ ...job, ms: CHECK_MS, caller, output });
 		if (isFinal(found.job.state)) {
-			if (found.job.state === "COMPLETED") await answerOutput(call, found);
+			if (found.job.state === "COMPLETED") await answerOutput(call, found, counts);
 			else answerFailure(call, failureOfJob(found));
 			return true;
 		}
@@ -96,14 +96,14 @@ async function whole(call: Call, job: JobName): Promise<boolean> {
 	}
 }
 
-async function answerOutput(call: Call, { job, output }: JobResult): Promise<void> {
+async function answerOutput(call: Call, { job, output }: JobResult, counts: TokenCounts): Promise<void> {
 	const body =
 		(await inSlices(singleResult(output))) ?? (await chunksAsResult(call, job)) ?? (output === undefined ? "{}" : "[]");
 	const small = sizeOf(body) <= LARGE_BYTES;
 	const failure = small ? failureInOutput(stringOf(body)) : undefined;
 	if (failure) return answerFailure(call, failure);
 	const end = typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body));
-	countTokens(call, job.endpoint, usageIn(stringOf(end)));
+	countTokens(call, { counts, endpoint: job.endpoint, usage: usageIn(stringOf(end)) });
 	await answer(call, body);
 }
 

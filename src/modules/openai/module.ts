@@ -5,5 +5,6 @@ import { OPENAI_ROUTES } from "./routes.ts";
 export const openai: ServiceModule = {
 	name: "openai",
 	routes: OPENAI_ROUTES,
-	open: async () => (await import("./open.ts")).openOpenai(),
+	families: async () => (await import("./families.ts")).FAMILIES,
+	open: async (kernel) => (await import("./open.ts")).openOpenai(kernel),
 };

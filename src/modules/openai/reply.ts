@@ -1,7 +1,11 @@
 import { failureBody, type OpenAIFailure } from "./error-form.ts";
 import { TOKEN_KINDS, type TokenUsage } from "./usage.ts";
+import type { counts } from "../../kernel/engine/metrics/labelled.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import { json } from "../../kernel/http/exchange/reply.ts";
+
+/** Tokens of answers by endpoint, `input` and `output`. */
+export type TokenCounts = ReturnType<typeof counts>;
 
 export interface JobName {
 	endpoint: string;
@@ -21,11 +25,14 @@ export function answerFailure({ res }: Call, failure: OpenAIFailure): void {
 }
 
 /** Counts the tokens of an answer, once, and describes them in its span, if it is recorded. */
-export function countTokens({ engine, trace }: Call, endpoint: string, usage: TokenUsage | undefined): void {
+export function countTokens(
+	{ trace }: Call,
+	{ counts, endpoint, usage }: { counts: TokenCounts; endpoint: string; usage: TokenUsage | undefined },
+): void {
 	for (const kind of TOKEN_KINDS) {
 		const tokens = usage?.[kind];
 		if (tokens === undefined) continue;
-		engine.metrics.tokens.add(tokens, endpoint, kind);
+		counts.add(tokens, endpoint, kind);
 		if (trace?.attributes) trace.attributes[`gen_ai.usage.${kind}_tokens`] = tokens;
 	}
 }

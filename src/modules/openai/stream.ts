@@ -14,7 +14,7 @@ import { admitOutput } from "../../kernel/http/exchange/answer.ts";
 import { type Call, drained } from "../../kernel/http/exchange/call.ts";
 import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { hold } from "../../kernel/http/memory/call-memory.ts";
-import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES } from "./reply.ts";
+import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
 import { refusalOf } from "../../kernel/http/exchange/reply.ts";
 import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
 
@@ -22,7 +22,7 @@ import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
  * False if the job fails or the client disconnects. The 200 waits for the first chunk or the end, so an early
  * failure is an HTTP error and a later one the last event. Reads by offset, which leaves the cursor (D7).
  */
-export async function streamed(call: Call, job: JobName): Promise<boolean> {
+export async function streamed(call: Call, job: JobName, counts: TokenCounts): Promise<boolean> {
 	const { engine, res, caller } = call;
 	const text = eventText();
 	let usage: TokenUsage | undefined;
@@ -119,7 +119,7 @@ export async function streamed(call: Call, job: JobName): Promise<boolean> {
 		fail(removed ? failureByEnd("removed") : failureOfRefusal(refusalOf(error, call.res.requestId)));
 		return false;
 	} finally {
-		countTokens(call, job.endpoint, usage);
+		countTokens(call, { counts, endpoint: job.endpoint, usage });
 		follower.close();
 	}
 }

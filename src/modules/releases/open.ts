@@ -10,5 +10,9 @@ export async function openReleases(kernel: Kernel): Promise<OpenModule> {
 	// Shares apply before the first request: taking over workers, which happens later, may take seconds.
 	refresh();
 	const releases = { refresh, beside, settingsFor, stoppable, ...rollbacks({ ...kernel, canaries }) };
-	return { handlers: releaseHandlers(kernel), hooks: { releases } };
+	return {
+		handlers: releaseHandlers(kernel),
+		hooks: { releases },
+		families: async () => (await import("./families.ts")).familiesOf(kernel.metrics),
+	};
 }

@@ -1,4 +1,4 @@
-/** Events of webhooks (D21). `webhook.delivered` and `webhook.failed` are the kernel's, because metrics count them. */
+/** Events of webhooks (D21); `webhook.delivered` and `webhook.failed` are of the kernel: `sluice dev` prints one. */
 import { warn } from "../../kernel/event-table.ts";
 
 export const EVENTS = {

@@ -1,6 +1,7 @@
 /** Opens webhooks: deliveries are sent from the start on, and addresses of submissions are checked (D21). */
 import type { Kernel, OpenModule } from "../../kernel/module.ts";
 import { addressFault } from "../../kernel/post/target.ts";
+import { webhookFamilies } from "./families.ts";
 import { webhookHandlers } from "./handlers.ts";
 import { createWebhooks } from "./webhooks.ts";
 
@@ -10,6 +11,7 @@ export async function openWebhooks(kernel: Kernel): Promise<OpenModule> {
 	return {
 		handlers: webhookHandlers(webhooks),
 		services: webhooks.services,
+		families: webhookFamilies(kernel),
 		hooks: { webhookFault: (url) => addressFault(url, allowPrivateNetworks) },
 	};
 }

@@ -3,9 +3,7 @@ import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { WorkerRegistry } from "../workers/worker-registry.ts";
 import type { WorkerViews } from "../workers/worker-views.ts";
-import { deliveryCounts } from "./delivery-counts.ts";
 import { endpointSnapshots, health } from "./health.ts";
-import { counts } from "./labelled.ts";
 import { MetricHistory } from "./metric-history.ts";
 import { workerStarts } from "./worker-starts.ts";
 
@@ -32,10 +30,7 @@ export function createMetrics(
 			const all = await d.store.jobs.oldestWaiting({ now });
 			return new Map(all.map(({ endpoint, queuedAt }) => [endpoint, Math.max(0, now - queuedAt)]));
 		},
-		deliveries: deliveryCounts(d),
 		starts: workerStarts(d),
-		/** Tokens of answers of `/openai/*`, by `input` and `output`. */
-		tokens: counts(d.events),
 		/** Bytes by endpoint (D43). */
 		stored: d.store.jobs.stored,
 		history,

@@ -1,5 +1,5 @@
 /** Definitions of metric families: name, type, labels and meaning, with how their values are read. */
-import type { Family, FamilyDescription, MetricType, MetricValue, Sample } from "./family.ts";
+import type { FamilyDescription, MetricType, MetricValue, Sample } from "../../../kernel/core/metrics/family.ts";
 import type { Scrape } from "./scrape.ts";
 
 export interface Metric extends FamilyDescription {
@@ -24,14 +24,4 @@ export function one(value: MetricValue | undefined): Sample[] {
 /** A sample for each member; the name of the member is the last label. */
 export function each(values: Readonly<Record<string, MetricValue>>, ...labels: readonly string[]): Sample[] {
 	return Object.entries(values).map(([name, value]) => [[...labels, name], value]);
-}
-
-/** Reads a family, with an endpoint only those that exist and that the key may see. */
-export function familyOf({ read, ...description }: Metric, scrape: Scrape): Family {
-	const samples = read(scrape);
-	const ofEndpoints = description.labels[0] === "endpoint";
-	return {
-		...description,
-		samples: ofEndpoints ? samples.filter(([[endpoint = ""]]) => scrape.sees(endpoint)) : samples,
-	};
 }

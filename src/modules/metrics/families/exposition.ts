@@ -1,6 +1,6 @@
 /** Prometheus text format (decision 0026 on libraries). */
-import { bucketsOf, type Family } from "./family.ts";
-import type { Histogram } from "../../../kernel/lib/histogram.ts";
+import type { Family } from "../../../kernel/core/metrics/family.ts";
+import { atMost, type Histogram, sizeOfHistogram } from "../../../kernel/lib/histogram.ts";
 
 export function exposition(families: readonly Family[]): string {
 	return families
@@ -31,4 +31,18 @@ function pair(label: string, text: string): string {
 
 function line(name: string, labels: readonly string[], value: number): string {
 	return `${name}${labels.length === 0 ? "" : `{${labels.join(",")}}`} ${value}\n`;
+}
+
+/** Bounds are 2^power, of times ms: 1 ms to 70 min. Each is also a bound of the finer histogram. */
+const POWERS = Array.from({ length: 12 }, (_, index) => 2 * index);
+
+/** Buckets in the unit of the name. `upTo`: counts up to each bound. */
+function bucketsOf(name: string, histogram: Histogram) {
+	const scale = name.endsWith("_seconds") ? 1000 : 1;
+	return {
+		bounds: POWERS.map((power) => 2 ** power / scale),
+		upTo: POWERS.map((power) => atMost(histogram, power)),
+		count: sizeOfHistogram(histogram),
+		sum: histogram.sum / scale,
+	};
 }

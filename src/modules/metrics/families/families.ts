@@ -1,5 +1,6 @@
-import type { Family } from "./family.ts";
-import { familyOf, type Metric } from "./definition.ts";
+import type { Family } from "../../../kernel/core/metrics/family.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import type { Metric } from "./definition.ts";
 import { JOB_METRICS } from "./jobs.ts";
 import { scrapeOf, type ScrapeSource } from "./scrape.ts";
 import { CLUSTER_METRICS, HTTP_METRICS, PROCESS_METRICS, STORE_METRICS } from "./server.ts";
@@ -16,8 +17,19 @@ export const AREAS: Readonly<Record<string, readonly Metric[]>> = {
 	"The process": PROCESS_METRICS,
 };
 
-/** Reads all families; of endpoints only those that the reader sees. */
-export async function familiesOf(source: ScrapeSource, sees: (endpoint: string) => boolean): Promise<Family[]> {
-	const scrape = await scrapeOf(source, sees);
-	return Object.values(AREAS).flatMap((metrics) => metrics.map((metric) => familyOf(metric, scrape)));
+/** Reads all families, then those of open modules; of endpoints only those that the reader sees. */
+export async function familiesOf(
+	source: ScrapeSource & Pick<Kernel, "families">,
+	sees: (endpoint: string) => boolean,
+): Promise<Family[]> {
+	const [scrape, others] = await Promise.all([scrapeOf(source, sees), source.families()]);
+	const own = Object.values(AREAS).flatMap((metrics) =>
+		metrics.map(({ read, ...description }) => ({ ...description, samples: read(scrape) })),
+	);
+	return [...own, ...others].map((family) => shownOf(family, scrape.sees));
+}
+
+function shownOf(family: Family, sees: (endpoint: string) => boolean): Family {
+	if (family.labels[0] !== "endpoint") return family;
+	return { ...family, samples: family.samples.filter(([[endpoint = ""]]) => sees(endpoint)) };
 }

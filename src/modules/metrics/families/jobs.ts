@@ -1,13 +1,8 @@
-/** Metrics of jobs, their runs and their webhooks. */
+/** Metrics of jobs, and their runs. */
 import type { Histogram } from "../../../kernel/lib/histogram.ts";
-import {
-	type Counter,
-	type MetricBucket,
-	OUTCOMES,
-	type ReleaseJobs,
-} from "../../../kernel/core/metrics/metric-buckets.ts";
+import { type Counter, type MetricBucket, OUTCOMES } from "../../../kernel/core/metrics/metric-buckets.ts";
 import { DROP_REASONS, REQUEUE_CAUSES } from "../event-counts.ts";
-import type { Sample } from "./family.ts";
+import type { Sample } from "../../../kernel/core/metrics/family.ts";
 import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 
@@ -20,17 +15,6 @@ const durations =
 	(of: (bucket: MetricBucket) => Histogram) =>
 	({ totals }: Scrape): Sample[] =>
 		totals.map(([endpoint, bucket]) => [[endpoint], of(bucket)]);
-
-/** Versions of each endpoint, the newest with jobs, which bounds the number of labels. */
-const SHOWN_RELEASES = 2;
-
-const releases = ({ totals }: Scrape): (readonly [labels: readonly [string, string], jobs: ReleaseJobs])[] =>
-	totals.flatMap(([endpoint, bucket]) =>
-		[...bucket.releases]
-			.toSorted(([one], [other]) => other - one)
-			.slice(0, SHOWN_RELEASES)
-			.map(([version, jobs]) => [[endpoint, String(version)], jobs] as const),
-	);
 
 export const JOB_METRICS: readonly Metric[] = [
 	gauge("sluice_jobs", ["endpoint", "state"], "Jobs that wait or run, on all servers.", ({ snapshots }) =>
@@ -81,41 +65,7 @@ export const JOB_METRICS: readonly Metric[] = [
 		"Runs whose end a worker reported to this server.",
 		durations(({ execution }) => execution),
 	),
-	counter(
-		"sluice_release_jobs_ended_total",
-		["endpoint", "release", "outcome"],
-		"Jobs that ended on launched workers, by version; failed: also timed out. The two newest with jobs.",
-		(scrape) => releases(scrape).flatMap(([labels, { completed, failed }]) => each({ completed, failed }, ...labels)),
-	),
-	histogram(
-		"sluice_release_execution_seconds",
-		["endpoint", "release"],
-		"Runs whose end a launched worker reported to this server, by version.",
-		(scrape) => releases(scrape).map(([labels, { execution }]) => [labels, execution]),
-	),
-	counter(
-		"sluice_openai_tokens_total",
-		["endpoint", "kind"],
-		"Tokens by the `usage` of answers of `/openai/*`, `input` and `output`; no series without any.",
-		({ engine }) => engine.metrics.tokens.samples(),
-	),
 	gauge("sluice_stored_bytes", ["endpoint"], "Inputs, results and chunks of jobs in the store.", ({ stored }) =>
 		stored.map(({ endpoint, bytes }) => [[endpoint], bytes]),
-	),
-	gauge(
-		"sluice_webhooks_pending",
-		["endpoint"],
-		"Webhook deliveries that are due later or in flight, on all servers; at most 10,000 are counted.",
-		({ pending }) => pending.map(({ endpoint, count }) => [[endpoint], count]),
-	),
-	gauge(
-		"sluice_webhooks_overdue_seconds",
-		["endpoint"],
-		"Time since the longest due webhook delivery was due, on all servers; 0 if all are due later or in flight.",
-		({ engine, pending }) =>
-			pending.map(({ endpoint, oldestDueAt }) => [[endpoint], Math.max(0, engine.now() - oldestDueAt) / 1000]),
-	),
-	counter("sluice_webhooks_total", ["endpoint", "state"], "Webhook deliveries finished by this server.", ({ engine }) =>
-		[...engine.metrics.deliveries.totals].flatMap(([endpoint, counts]) => each(counts, endpoint)),
 	),
 ];

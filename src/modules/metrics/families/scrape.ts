@@ -24,7 +24,7 @@ export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees
 	const [present, files, diskFree] = await Promise.all([
 		presentOf(engine).catch((error: unknown) => {
 			if (error instanceof StoreUnavailable)
-				return { snapshots: [], waits: new Map<string, number>(), pending: [], stored: [], standbys: undefined };
+				return { snapshots: [], waits: new Map<string, number>(), stored: [], standbys: undefined };
 			throw error;
 		}),
 		// That files of the store were removed is reported by `/readyz`.
@@ -51,12 +51,11 @@ export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees
 }
 
 async function presentOf({ metrics, isStoreAvailable, standbys: readStandbys }: Engine) {
-	const [snapshots, waits, pending, stored, standbys] = await Promise.all([
+	const [snapshots, waits, stored, standbys] = await Promise.all([
 		metrics.snapshots(),
 		metrics.oldestWaits(),
-		metrics.deliveries.pending(),
 		metrics.stored(),
 		readStandbys(),
 	]);
-	return { isStoreUp: isStoreAvailable(), snapshots, waits, pending, stored, standbys };
+	return { isStoreUp: isStoreAvailable(), snapshots, waits, stored, standbys };
 }

@@ -2,7 +2,7 @@
 import { type Budget, type BudgetMeter, type BudgetName, BUDGETS } from "../../../kernel/core/budgets.ts";
 import { ROLES } from "../../../kernel/engine/cluster/heartbeat.ts";
 import { version } from "../../../kernel/version.ts";
-import type { Sample } from "./family.ts";
+import type { Sample } from "../../../kernel/core/metrics/family.ts";
 import { counter, each, gauge, histogram, type Metric, one } from "./definition.ts";
 import type { Scrape } from "./scrape.ts";
 

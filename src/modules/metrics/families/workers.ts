@@ -2,7 +2,7 @@
 import { GPU_HOLDER_STATES, GPU_USES } from "../../../kernel/core/workers/gpus.ts";
 import { HEALTH_STATES } from "../../../kernel/core/workers/endpoint-health.ts";
 import { START_OUTCOMES } from "../../../kernel/engine/metrics/worker-starts.ts";
-import type { Sample } from "./family.ts";
+import type { Sample } from "../../../kernel/core/metrics/family.ts";
 import { counter, each, gauge, histogram, type Metric } from "./definition.ts";
 
 const GPU_STATES = [...GPU_HOLDER_STATES, "free"] as const;

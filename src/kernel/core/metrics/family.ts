@@ -1,0 +1,23 @@
+/** Families of metrics: what `/metrics` shows, and what modules add to it. */
+import type { Histogram } from "../../lib/histogram.ts";
+
+export type MetricType = "gauge" | "counter" | "histogram";
+
+/** Histograms of times are in ms. */
+export type MetricValue = number | Histogram;
+
+/** Values of the labels, in their order. */
+export type Sample = readonly [labels: readonly string[], value: MetricValue];
+
+/** The name ends with the unit, after Prometheus' conventions. */
+export interface FamilyDescription {
+	name: string;
+	type: MetricType;
+	labels: readonly string[];
+	/** A sentence. */
+	help: string;
+}
+
+export interface Family extends FamilyDescription {
+	samples: readonly Sample[];
+}
