@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MIN_STAY_MS } from "../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS } from "../src/modules/gpus/placement/eviction.ts";
 import { workerEnv } from "../src/kernel/core/workers/worker-env.ts";
 import { machine, median } from "./machine.ts";
 import { KEY, end, startService } from "./processes.ts";

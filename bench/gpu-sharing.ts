@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { TURN_MS } from "../src/kernel/core/workers/eviction.ts";
+import { TURN_MS } from "../src/modules/gpus/placement/eviction.ts";
 import { longestWithoutGpu, mostByNotes, type Note, sampler } from "./gpu-sharing/account.ts";
 import type { Open } from "./gpu-sharing/platform.ts";
 import { machine } from "./machine.ts";

@@ -12,6 +12,7 @@ import type { Access } from "./engine/access/access.ts";
 import type { EngineContext, Hooks } from "./engine/context.ts";
 import type { Engine, StoreState } from "./engine/engine.ts";
 import type { WorkerVariables } from "./engine/workers/workers-context.ts";
+import type { Scaling } from "./engine/scaling/scaling.ts";
 import type { EventTable } from "./events.ts";
 import type { AnsweredOf } from "./http/server/route.ts";
 import type { Env } from "./lib/env.ts";
@@ -87,7 +88,9 @@ export interface OpenModule {
 
 /** What the kernel lends to a module; its handlers also have the engine, in the call. */
 export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
-	workers: Pick<Engine["workers"], "registry" | "launcher" | "gpus">;
+	workers: Pick<Engine["workers"], "registry" | "launcher" | "gpus" | "sleep">;
+	/** Queues, and stops of workers, for policies. */
+	scaling: Scaling["lent"];
 	/** Limits which jobs this server hands to workers of an endpoint. */
 	jobs: Pick<Engine["jobs"], "setShare">;
 	releases: Engine["releases"];

@@ -1,6 +1,6 @@
 /** Idle workers make room for one that its platform cannot place (D28). */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../src/modules/gpus/placement/eviction.ts";
 import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
 import type * as Registry from "../../src/kernel/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";

@@ -1,5 +1,5 @@
 /** No part of a GPU is promised twice (D27). */
-import { RESERVE_GB } from "../../src/kernel/core/workers/gpu-allocation.ts";
+import { RESERVE_GB } from "../../src/kernel/core/workers/gpu-part.ts";
 import type { Running } from "./launcher.ts";
 import type { Machine } from "./machine.ts";
 

@@ -2,7 +2,7 @@
  * The machine of a schedule, where it has one: its GPUs, what the workers of each endpoint need of them, and the
  * versions of settings that an operator releases meanwhile.
  */
-import type { Priority } from "../../src/kernel/core/workers/eviction.ts";
+import type { Priority } from "../../src/kernel/core/workers/priority.ts";
 import { type EndpointName, random } from "../torture/plan.ts";
 import type { Participants } from "./schedule.ts";
 

@@ -7,6 +7,7 @@ import { type Launcher, PlatformUnavailable, type WorkerLogs } from "../../src/k
 import { type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
 import type { SignedPost } from "../../src/kernel/post/contract.ts";
 import { RecentLines } from "../../src/kernel/system/recent-lines.ts";
+import { openGpus } from "../../src/modules/gpus/open.ts";
 import { openReleases } from "../../src/modules/releases/open.ts";
 import { openWebhooks } from "../../src/modules/webhooks/open.ts";
 import type { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
@@ -99,7 +100,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			workerLogs: NO_LOGS,
 		};
 		const { services = [] } = await openWebhooks(kernel);
-		Object.assign(made.hooks, (await openReleases(kernel)).hooks);
+		for (const open of [openReleases, openGpus]) Object.assign(made.hooks, (await open(kernel)).hooks);
 		listens = true;
 		await made.start({ url: URL, sharedUrl: URL, services });
 	}

@@ -48,11 +48,14 @@ const DOMAINS = [
 	["lifecycle"],
 ];
 
+/** What modules decide, as the kernel asks for it. */
+const POLICIES = ["kernel/engine/releases/policy.ts", "kernel/engine/scaling/placement.ts"];
+
 function engineRows(): Record<string, readonly string[]> {
 	const rows: Record<string, readonly string[]> = {
 		"kernel/engine/": [...ENGINE, "kernel/engine/"],
-		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/", "kernel/engine/releases/policy.ts"],
-		"kernel/engine/releases/policy.ts": [...ENGINE, "kernel/engine/workers/"],
+		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/", ...POLICIES],
+		...Object.fromEntries(POLICIES.map((policy) => [policy, [...ENGINE, "kernel/engine/workers/"]])),
 		"kernel/engine/invalid-cursor.ts": ["kernel/core/"],
 	};
 	const before: string[] = [];
@@ -269,7 +272,15 @@ export const LAYERS: Record<string, readonly string[]> = {
 	}),
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
-	...moduleRows("gpus", {}, ["kernel/engine/workers/worker-registry.ts", "kernel/launchers/index.ts"]),
+	...moduleRows("gpus", {}, [
+		"kernel/engine/workers/worker-registry.ts",
+		"kernel/engine/workers/worker-transitions.ts",
+		"kernel/engine/endpoints/launch-hash.ts",
+		"kernel/engine/releases/worker-release.ts",
+		"kernel/engine/scaling/placement.ts",
+		"type kernel/launchers/launcher.ts",
+		"kernel/launchers/index.ts",
+	]),
 	...moduleRows("logs", {
 		"handlers.ts": ["kernel/http/server/other-servers.ts", "type kernel/system/recent-lines.ts"],
 		"log-search.ts": [

@@ -9,6 +9,7 @@ import type { EventBus } from "../events.ts";
 import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
 import type { ReleasePolicy } from "./releases/policy.ts";
+import type { PlacementPolicy } from "./scaling/placement.ts";
 import { type Store, StoreUnavailable } from "../store/contract/store.ts";
 import type { Calendar } from "./availability/clock/job-clock.ts";
 import type { FreeSpace } from "./availability/storage/free-space.ts";
@@ -38,6 +39,7 @@ export interface EngineContext {
 export interface Hooks {
 	traces?: TraceHooks;
 	releases?: ReleasePolicy;
+	placement?: PlacementPolicy;
 	/** What workers did with GPUs, by endpoint; those that never had one are missing. */
 	gpuTotals?: () => ReadonlyMap<string, GpuTotals>;
 	/**

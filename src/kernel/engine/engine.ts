@@ -125,7 +125,7 @@ export function createEngine(o: EngineOptions) {
 	});
 	const jobs = createJobs({ ...context, access, cluster, endpoints, workers });
 	const releases = createReleases({ endpoints, workers });
-	const scaling = createScaling({ ...context, cluster, endpoints, workers, gpus: o.gpus });
+	const scaling = createScaling({ ...context, cluster, endpoints, workers });
 	const storeState: StoreState = {
 		disk: o.disk,
 		isStoreAvailable: availability.isStoreAvailable,
@@ -166,6 +166,7 @@ export function createEngine(o: EngineOptions) {
 			storeId: o.storeId,
 			encryption: access.encryption,
 			hosts: workers.hosts,
+			scaling: scaling.lent,
 			hostname: o.hostname ?? "",
 			url: address.promise.then(({ shared }) => shared.url),
 		},

@@ -7,7 +7,7 @@
  */
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { LogMarks } from "./logs/log-marks.ts";
-import type { Priority } from "../core/workers/eviction.ts";
+import type { Priority } from "../core/workers/priority.ts";
 import type { HostView } from "../core/workers/hosts.ts";
 import type { ExitReason, WorkerReason } from "../core/workers/worker-reason.ts";
 import type { MachineGpu } from "../core/workers/gpus.ts";

@@ -1,6 +1,6 @@
 /** Room on a platform that places workers itself (D28). */
 import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
-import { roomByCount } from "../core/workers/eviction.ts";
+import { firstThatSuffice } from "../core/workers/fewest.ts";
 import type { PlacedWorker, RoomQuery } from "./launcher.ts";
 
 /** Time in which its scheduler takes notice of a worker and of free GPUs, ms. */
@@ -14,9 +14,9 @@ export function roomInPool(
 	if (quietMs < SCHEDULER_MS) return [];
 	const pool = JSON.stringify(poolOf(waiting.settings));
 	const inPool = ({ settings }: PlacedWorker): boolean => JSON.stringify(poolOf(settings)) === pool;
-	return roomByCount({
-		needed: waiting.gpus,
-		stoppable: stoppable.filter(inPool),
-		leaving: leaving.filter(inPool),
-	});
+	const sum = (workers: readonly PlacedWorker[]): number => workers.reduce((all, { gpus }) => all + gpus, 0);
+	if (waiting.gpus === 0) return [];
+	const coming = sum(leaving.filter(inPool));
+	const suffice = (some: readonly PlacedWorker[]): boolean => coming + sum(some) >= waiting.gpus;
+	return firstThatSuffice(stoppable.filter(inPool), suffice).map(({ id }) => id);
 }

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { given } from "../../../test/support/given.ts";
 import { manualClock } from "../../../test/support/manual-clock.ts";
-import type { Priority } from "../../kernel/core/workers/eviction.ts";
+import type { Priority } from "../../kernel/core/workers/priority.ts";
 import type { DockerHost } from "./hosts/host.ts";
 import { Starts } from "./starts.ts";
 import { type Spec, Worker } from "./worker.ts";

@@ -1,6 +1,6 @@
 /** Starts workers on the best host, once the host has room and the image (D44, D45). */
 import type { Clock } from "../../kernel/system/clock.ts";
-import { compareWaiting } from "../../kernel/core/workers/eviction.ts";
+import { compareWaiting } from "../../kernel/core/workers/priority.ts";
 import type { LocalMs } from "../../kernel/lib/time.ts";
 import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { MIN_STAY_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS } from "../../../src/modules/gpus/placement/eviction.ts";
 import type { GpuNeed } from "../../../src/kernel/core/workers/gpu-need.ts";
 import { withSmi } from "../../support/gpu-programs.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";

@@ -5,7 +5,7 @@
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MIN_STAY_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS } from "../../../src/modules/gpus/placement/eviction.ts";
 import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { call } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/modules/gpus/placement/eviction.ts";
 import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";
 import { call, folder, type Folder, KEY, startService, type TestService } from "../../support/service.ts";

@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MIN_STAY_MS, TURN_MS } from "../../../src/kernel/core/workers/eviction.ts";
+import { MIN_STAY_MS, TURN_MS } from "../../../src/modules/gpus/placement/eviction.ts";
 import type { DispatchedJob } from "../../../src/kernel/engine/jobs/dispatch/take.ts";
 import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
 import { manualClock, type ManualClock } from "../../support/manual-clock.ts";

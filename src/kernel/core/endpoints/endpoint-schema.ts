@@ -2,7 +2,7 @@
  * Schema of endpoint settings (D27, D35). The launchers add the `launcher` schema
  * (`src/kernel/launchers/endpoint-settings.ts`).
  */
-import { PRIORITIES } from "../workers/eviction.ts";
+import { PRIORITIES } from "../workers/priority.ts";
 import { DAY_MS, duration } from "../durations.ts";
 import { LIMITS } from "./limits-schema.ts";
 import { MANAGEMENT_SETTING } from "./management-setting.ts";

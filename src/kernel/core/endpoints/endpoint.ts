@@ -4,7 +4,7 @@ import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-sche
 import type { ManagementSetting } from "./management-setting.ts";
 import type { Schedule } from "../webhooks/delivery.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
-import type { Priority } from "../workers/eviction.ts";
+import type { Priority } from "../workers/priority.ts";
 import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefaults } from "../../lib/schema.ts";
 
 export { ENDPOINT_DEFAULTS } from "./endpoint-schema.ts";

@@ -1,7 +1,7 @@
 /** Which GPUs the workers of an endpoint can use (D44). */
 import { listText } from "../../lib/schema.ts";
 import { compareVersions } from "./cuda.ts";
-import { RESERVE_GB } from "./gpu-allocation.ts";
+import { RESERVE_GB } from "./gpu-part.ts";
 import type { HostGpu } from "./hosts.ts";
 
 /** `launcher.gpu`. GPUs whose CUDA version is not known fit. */

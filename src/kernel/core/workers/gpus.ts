@@ -1,7 +1,7 @@
 /** GPUs that workers are assigned to, and who has them (D27, D44). */
 import type { Histogram } from "../../lib/histogram.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import type { GpuPart } from "./gpu-allocation.ts";
+import type { GpuPart } from "./gpu-part.ts";
 import type { GpuUsage } from "./worker-usage.ts";
 
 /** A GPU of this machine, or a MIG device of one. */

@@ -1,6 +1,6 @@
 /** Machines on which a launcher places workers, and their GPUs (D44). */
 import type { Schema } from "../../lib/schema.ts";
-import type { GpuPart } from "./gpu-allocation.ts";
+import type { GpuPart } from "./gpu-part.ts";
 
 /** The machine of the service: the host of endpoints that name none. */
 export const LOCAL = "local";

@@ -1,9 +1,7 @@
 /** How many workers managed endpoints have: starts and wakes them, and has them stopped (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import { compareWaiting, type Waiting } from "../../core/workers/eviction.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
-import type { AssignedGpus } from "../../core/workers/gpu-allocation.ts";
 import { CRASH_MS } from "../../core/workers/ended-worker.ts";
 import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
 import { PlatformUnavailable } from "../../launchers/launcher.ts";
@@ -13,16 +11,14 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EngineContext } from "../context.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Workers } from "../workers/workers.ts";
-import { holdsGpus, isPlaced, isSleeping, type Worker } from "../workers/worker-registry.ts";
+import { isSleeping, type Worker } from "../workers/worker-registry.ts";
 import { launchHash } from "../endpoints/launch-hash.ts";
 import type { Judged } from "../releases/policy.ts";
-import { isHealthy, isOld } from "../releases/worker-release.ts";
+import { isHealthy } from "../releases/worker-release.ts";
 import { rollouts } from "../releases/rollouts.ts";
 import { crashBackoff } from "./crash-backoff.ts";
-import { gpuAllocator } from "./gpu-allocator.ts";
+import { ANYWHERE, getsGpus, type Place, type PlacementPolicy } from "./placement.ts";
 import { queueLengths } from "./queue-lengths.ts";
-import { roomMaker } from "./room.ts";
-import { sleepers } from "./sleepers.ts";
 import { workerStops, type Stops } from "./stops.ts";
 import { workerFaults } from "./worker-faults.ts";
 import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
@@ -36,38 +32,36 @@ export interface ScalingContext extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	gpus: number;
 }
+
+/** What is said where an endpoint needs GPUs, and the service was built without the module that assigns them. */
+const NO_PLACEMENT = "This service assigns no GPUs to workers.";
 
 export class Autoscaler {
 	readonly loop: Loop;
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
 	readonly rollouts: ReturnType<typeof rollouts>;
+	/** What a policy of places uses. */
+	readonly lent: { queues: Pick<ReturnType<typeof queueLengths>, "of" | "isEmpty">; stop: Stops["stop"] };
 	readonly #judged: Judged;
 	readonly #d: ScalingContext;
-	readonly #gpus: ReturnType<typeof gpuAllocator>;
 	readonly #stops: Stops;
-	readonly #room: ReturnType<typeof roomMaker>;
-	readonly #sleepers: ReturnType<typeof sleepers>;
 	readonly #queues: ReturnType<typeof queueLengths>;
 	readonly #lastStartAt = new Map<string, EpochMs>();
-	readonly #hadGpuAt = new Map<string, EpochMs>();
 	readonly #starts = new Set<Promise<void>>();
 
 	constructor(d: ScalingContext) {
 		this.#d = d;
 		this.crashes = crashBackoff({ ...d, problems: d.workers.startProblems });
-		this.#gpus = gpuAllocator(d);
 		this.#queues = queueLengths(d);
-		this.#stops = workerStops({ ...d, room: () => this.#room });
-		const { stop, sleepOrStop } = this.#stops;
+		this.#stops = workerStops(d);
+		const { stop } = this.#stops;
 		this.faults = workerFaults({
 			...{ ...d, crashes: this.crashes, stop },
 			isUnproven: (worker) => d.hooks.releases?.isUnproven(worker) ?? false,
 		});
-		this.#room = roomMaker({ ...d, queues: this.#queues, stop, sleepOrStop });
-		this.#sleepers = sleepers({ ...d, stop });
+		this.lent = { queues: this.#queues, stop };
 		const noneWaits = (id: string): boolean => d.endpoints.paused(id) || this.#queues.isEmpty(id);
 		this.rollouts = rollouts({ ...d, noneWaits });
 		this.#judged = {
@@ -118,8 +112,7 @@ export class Autoscaler {
 	/** Returns the time until the next check, ms. */
 	async #check(): Promise<number> {
 		this.#stops.stopRetired();
-		this.#sleepers.stopSurplus();
-		this.#room.withdraw();
+		this.#placement?.review();
 		const scaled = this.#scaled();
 		const { releases } = this.#d.hooks;
 		if (releases) for (const endpoint of scaled) releases.judge(endpoint, this.#judged);
@@ -141,19 +134,10 @@ export class Autoscaler {
 			return { endpoint, plan, sample };
 		});
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
-		for (const worker of this.#d.workers.registry.all())
-			if (worker.gpus.length > 0 ? holdsGpus(worker) : isPlaced(worker))
-				this.#hadGpuAt.set(worker.endpoint, this.#d.now());
-		const waitingOf = ({ id, priority }: Endpoint): Waiting => ({
-			priority,
-			oldestQueuedAt: this.#queues.of(id)?.oldestQueuedAt ?? Number.MAX_SAFE_INTEGER,
-			hadGpuAt: this.#hadGpuAt.get(id) ?? 0,
-		});
-		this.#gpus.beginRound();
-		const byWait = samples.toSorted((a, b) => compareWaiting(waitingOf(a.endpoint), waitingOf(b.endpoint)));
-		const later = new Set(byWait.map(({ endpoint }) => endpoint.id));
+		const inOrder = this.#placement?.order(samples) ?? samples;
+		const later = new Set(inOrder.map(({ endpoint }) => endpoint.id));
 		const beside: [Endpoint, count: number][] = [];
-		for (const each of byWait) {
+		for (const each of inOrder) {
 			later.delete(each.endpoint.id);
 			beside.push([each.endpoint, each.plan.start - this.#apply(each, later)]);
 		}
@@ -183,12 +167,16 @@ export class Autoscaler {
 		return this.#managed(endpoint).filter((worker) => !this.#d.workers.sleep.isAsleep(worker));
 	}
 
-	#start(endpoint: Endpoint, gpus: AssignedGpus): void {
+	get #placement(): PlacementPolicy | undefined {
+		return this.#d.hooks.placement;
+	}
+
+	#start(endpoint: Endpoint, place: Place): void {
 		const { now, workers, cluster } = this.#d;
 		const { id } = endpoint;
 		this.#lastStartAt.set(id, now());
 		const begun = workers.launcher
-			.start(endpoint, gpus, { roomSince: this.#room.takeTime(endpoint) })
+			.start(endpoint, place, { roomSince: place.roomSince })
 			.then(
 				() => this.crashes.answered(id),
 				(error: Error) => {
@@ -204,7 +192,7 @@ export class Autoscaler {
 	/** Only the first `evicting` workers of all may evict others. */
 	#add(endpoint: Endpoint, wanted: number, evicting: number): void {
 		const { startProblems } = this.#d.workers;
-		const withoutGpu = wanted > 0 ? this.#room.keptFor(endpoint.id) : undefined;
+		const withoutGpu = wanted > 0 ? this.#placement?.heldBack(endpoint.id) : undefined;
 		startProblems.set(endpoint.id, { withoutGpu });
 		if (withoutGpu !== undefined) return;
 		for (let left = wanted; left > 0 && !this.crashes.holds(endpoint.id); left -= 1) {
@@ -212,57 +200,41 @@ export class Autoscaler {
 			const { releases } = this.#d.hooks;
 			const next = releases ? releases.settingsFor(endpoint, present) : endpoint;
 			if (!next) return;
-			const needsGpus = next.gpusPerWorker > 0 && usesOwnGpus(next.launcher);
-			const asleep = this.#sleepers.of(endpoint.id).filter((worker) => !isOld(worker, launchHash(next)));
-			const mayEvict = present.length < evicting;
-			const allocation = needsGpus ? this.#gpus.allocate(next, mayEvict, asleep) : { gpus: [] };
-			if ("wake" in allocation) {
-				this.#d.workers.sleep.wake(allocation.wake, this.#room.takeTime(endpoint));
-				continue;
+			const place = this.#place(next, present.length < evicting);
+			if (place === "woken") continue;
+			if ("waits" in place) {
+				if (place.waits !== undefined) startProblems.set(endpoint.id, { withoutGpu: place.waits });
+				return;
 			}
-			if ("gpus" in allocation) {
-				const isFull = this.#managed(endpoint.id).length >= endpoint.workersMax;
-				const longest = isFull ? this.#sleepers.of(endpoint.id).at(-1) : undefined;
-				if (longest) return this.#makePlace(next, longest, allocation);
-				this.#start(next, allocation);
-				continue;
-			}
-			const { evict, shortage } = allocation;
-			this.#room.evict(evict, endpoint);
-			startProblems.set(endpoint.id, { withoutGpu: [shortage, ...this.#room.leavingTexts(endpoint)].join(" ") });
-			return;
+			this.#start(next, place);
 		}
+	}
+
+	#place(endpoint: Endpoint, mayEvict: boolean): ReturnType<PlacementPolicy["place"]> {
+		if (this.#placement) return this.#placement.place(endpoint, { mayEvict });
+		return getsGpus(endpoint) ? { waits: NO_PLACEMENT } : ANYWHERE;
 	}
 
 	/** Starts workers of the current release besides those of earlier ones, on what is free. */
 	#addBeside(endpoint: Endpoint, count: number): void {
 		const { id } = endpoint;
-		if (this.#room.keptFor(id) !== undefined) return;
+		if (this.#placement?.heldBack(id) !== undefined) return;
 		for (let left = count; left > 0 && !this.crashes.holds(id); left -= 1) {
-			const ownsGpus = usesOwnGpus(endpoint.launcher);
-			const isCounted = countsRoom(endpoint);
 			const present = this.#present(id);
 			if (present.length >= mostOf(endpoint))
 				// The end of one that leaves already makes the place.
-				return isCounted || present.some((worker) => this.#d.workers.launcher.isLeaving(worker))
+				return countsRoom(endpoint) || present.some((worker) => this.#d.workers.launcher.isLeaving(worker))
 					? undefined
 					: this.rollouts.withoutRoom(id, () => 1);
-			const allocation = isCounted && ownsGpus ? this.#gpus.allocate(endpoint, false, []) : { gpus: [] };
-			if ("evict" in allocation) {
+			const place = getsGpus(endpoint) ? this.#placement?.placeBeside(endpoint) : ANYWHERE;
+			if (!place) return;
+			if ("waits" in place) {
 				if (left < count) return;
-				this.rollouts.withoutRoom(id, (isOld) => this.#gpus.makersOf(endpoint, isOld).length);
-				return this.#d.workers.startProblems.set(id, { withoutGpu: allocation.shortage });
+				this.rollouts.withoutRoom(id, place.makers);
+				return this.#d.workers.startProblems.set(id, { withoutGpu: place.waits });
 			}
-			if ("gpus" in allocation) this.#start(endpoint, allocation);
+			this.#start(endpoint, place);
 		}
-	}
-
-	/** Stops one that sleeps, so that another may start on these GPUs, unless the end of one makes place already. */
-	#makePlace(endpoint: Endpoint, asleep: Worker, gpus: AssignedGpus): void {
-		const { launcher } = this.#d.workers;
-		const ending = this.#managed(endpoint.id).find((worker) => launcher.isStopping(worker));
-		if (!ending) this.#stops.stop(asleep, "its GPUs are taken, and others are free for a new worker");
-		this.#gpus.keepUntil(ending ?? asleep, endpoint, gpus);
 	}
 
 	/** Whether nothing waits, and the workers are the idle ones of the minimum. */
@@ -299,7 +271,7 @@ export class Autoscaler {
 		const missing = Math.max(0, Math.min(wanted - staying.length, room));
 		// The second worker of a comparison, which no job needs, evicts none.
 		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
-		if (waiting > 0) this.#room.make(endpoint, staying.slice(0, wanted), { mayEvict, later });
+		if (waiting > 0) this.#placement?.makeRoom(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		const surplus = releases ? releases.stoppable(endpoint, staying, { surplus: stoppable, wanted }) : stoppable;
 		this.#stops.stopSurplus(endpoint, surplus, staying.length - wanted);
 		return missing;

@@ -52,6 +52,7 @@ export function createScaling(d: ScalingContext) {
 		queued: (endpoint: string): void => scaler.queued(endpoint),
 		replaceUnready: scaler.rollouts.replaceUnready,
 		prepare,
+		lent: scaler.lent,
 		/** Stopped before the drain. */
 		loop: scaler.loop,
 	};

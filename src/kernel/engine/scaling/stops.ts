@@ -14,13 +14,11 @@ interface Deps extends EngineContext {
 	endpoints: Endpoints;
 	workers: Workers;
 	cluster: Cluster;
-	/** What `room.ts` knows of a worker. */
-	room: () => { leavesGpus: (worker: Worker) => boolean; finished: (worker: Worker) => void };
 }
 
 export type Stops = ReturnType<typeof workerStops>;
 
-export function workerStops({ now, endpoints, background, cluster, workers, room }: Deps) {
+export function workerStops({ now, endpoints, background, cluster, workers, hooks }: Deps) {
 	const { launcher, registry, sleep } = workers;
 
 	function stop(worker: Worker, why: string, q: { code?: WorkerReasonCode; isSurplus?: boolean } = {}): void {
@@ -28,14 +26,8 @@ export function workerStops({ now, endpoints, background, cluster, workers, room
 		background.run(`stopping ${worker.id}`, launcher.stop(worker, { why, graceMs, ...q }));
 	}
 
-	function sleepOrStop(worker: Worker, why: string): void {
-		if (sleep.isPossible(worker)) sleep.begin(worker, why);
-		else stop(worker, why);
-	}
-
 	return {
 		stop,
-		sleepOrStop,
 		/** Those that were to be stopped once they hold no job. */
 		stopRetired(): void {
 			for (const worker of registry.all()) {
@@ -43,9 +35,8 @@ export function workerStops({ now, endpoints, background, cluster, workers, room
 				if (cluster.scalesElsewhere(worker.endpoint) && !stays)
 					launcher.retire(worker, "another server starts the workers of its endpoint");
 				if (worker.retiring === undefined || worker.held.size > 0 || launcher.isStopping(worker)) continue;
-				room().finished(worker);
-				if (room().leavesGpus(worker)) sleepOrStop(worker, worker.retiring);
-				else stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
+				if (hooks.placement?.leave(worker)) continue;
+				stop(worker, worker.retiring, worker.retiringCode && { code: worker.retiringCode });
 			}
 		},
 		/** The first `count` ones, unless they have jobs by now. */

@@ -1,5 +1,5 @@
 /** The GPUs of this machine and of Docker hosts, as this server sees them. */
-import { freeGb } from "../../core/workers/gpu-allocation.ts";
+import { freeGb } from "../../core/workers/gpu-part.ts";
 import { type GpuNeed, suits } from "../../core/workers/gpu-need.ts";
 import type { GpuHolderView, GpuView, MachineGpu } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
@@ -100,6 +100,8 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	}
 
 	return {
+		/** Number of GPUs of this machine. */
+		count: d.gpus,
 		/** Returns what is done with each GPU, as last read. */
 		uses(): { host: string; model?: string | undefined; state: GpuHolderView["state"] | "free" }[] {
 			const workers = [...d.registry.all()].filter(holdsGpus);

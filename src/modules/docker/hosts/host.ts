@@ -1,5 +1,5 @@
 /** One machine with a Docker daemon (D44). An unreachable host proves nothing about its workers. */
-import type { GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
+import type { GpuPart } from "../../../kernel/core/workers/gpu-part.ts";
 import { type HostGpu, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
 import type { HostSettings } from "./host-schema.ts";
 import type { LocalMs, WallMs } from "../../../kernel/lib/time.ts";

@@ -1,6 +1,6 @@
 /** The hosts of the configuration and `local` (D44). */
 import { type HostGpuPart, type HostView, LOCAL } from "../../../kernel/core/workers/hosts.ts";
-import { firstThatSuffice } from "../../../kernel/core/workers/eviction.ts";
+import { firstThatSuffice } from "../../../kernel/core/workers/fewest.ts";
 import { hasRoom, place, type Placement, type PlacementHost } from "./placement.ts";
 import { LABELS } from "../container-options.ts";
 import { DockerHost, gpusOf, type HostDeps } from "./host.ts";

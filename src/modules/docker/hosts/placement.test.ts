@@ -1,6 +1,6 @@
 /** Which host a worker gets, as a table, and the sentence when none has room. */
 import { describe, expect, it } from "vitest";
-import type { GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
+import type { GpuPart } from "../../../kernel/core/workers/gpu-part.ts";
 import { hasImage, place, type PlacementHost, type PlacementQuery } from "./placement.ts";
 
 const query: PlacementQuery = { gpuCount: 0, placement: "pack", image: "ocr:1" };

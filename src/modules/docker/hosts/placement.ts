@@ -1,5 +1,5 @@
 /** Decides on which host and GPUs a new worker starts, or why on none (D44). */
-import { freeGb, type GpuPart } from "../../../kernel/core/workers/gpu-allocation.ts";
+import { freeGb, type GpuPart } from "../../../kernel/core/workers/gpu-part.ts";
 import { type GpuNeed, needText, suits } from "../../../kernel/core/workers/gpu-need.ts";
 import type { HostGpu } from "../../../kernel/core/workers/hosts.ts";
 

@@ -17,7 +17,7 @@
  * second, and `../silent-workers.ts` ends what a launcher has lost sight of.
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
-import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
+import type { AssignedGpus } from "../../../core/workers/gpu-part.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
 import { hex } from "../../../lib/ids.ts";
 import { isManaged, isShared } from "../../../launchers/index.ts";

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
-import type { AssignedGpus } from "../../../core/workers/gpu-allocation.ts";
+import type { AssignedGpus } from "../../../core/workers/gpu-part.ts";
 import { gpuPartEnv, workerEnv } from "../../../core/workers/worker-env.ts";
 import type { WorkerSpec } from "../../../launchers/launcher.ts";
 

@@ -4,16 +4,14 @@
  * will not have more than theirs: else a stream of jobs at one endpoint would keep all others waiting without end.
  */
 
+import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/workers/priority.ts";
+
 /** Time between first call and eviction: loading a model must pay off. */
 export const MIN_STAY_MS = 10_000;
 
 /** A busy worker's turn: at least this time after its first call, and so many times as long as its start took. */
 export const TURN_MS = 60_000;
 const STARTS_PER_TURN = 4;
-
-/** Lowest first. */
-export const PRIORITIES = ["low", "normal", "high"] as const;
-export type Priority = (typeof PRIORITIES)[number];
 
 /** Times in ms since the epoch. */
 export interface Holder {
@@ -81,7 +79,7 @@ export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false
 	);
 	return staying
 		.filter(mayLeave)
-		.toSorted((a, b) => compare(order(a), order(b)))
+		.toSorted((a, b) => compareKeys(order(a), order(b)))
 		.filter((holder) => {
 			const others = remaining.get(holder.endpoint)! - 1;
 			// The minimum of a lower priority is no reservation against a higher one.
@@ -94,54 +92,4 @@ export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false
 /** Infinity while it starts. */
 export function turnEndsAt({ readyAt = Infinity, startingSince }: Holder): number {
 	return readyAt + Math.max(TURN_MS, STARTS_PER_TURN * (readyAt - startingSince));
-}
-
-function compare(a: readonly number[], b: readonly number[]): number {
-	const at = a.findIndex((each, index) => each !== b[index]);
-	return at < 0 ? 0 : a[at]! - b[at]!;
-}
-
-/** Returns the fewest ones that suffice, the first ones rather than later ones; none where all are too few. */
-export function firstThatSuffice<T>(all: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
-	return suffice(all) ? fewest(all, [], suffice) : [];
-}
-
-/** Halves `some` repeatedly: few trials where few of many are needed. */
-function fewest<T>(some: readonly T[], fixed: readonly T[], suffice: (some: readonly T[]) => boolean): T[] {
-	if (suffice(fixed)) return [];
-	if (some.length === 1) return [...some];
-	const [first, last] = [some.slice(0, some.length / 2), some.slice(some.length / 2)];
-	const ofLast = fewest(last, [...fixed, ...first], suffice);
-	return [...fewest(first, [...fixed, ...ofLast], suffice), ...ofLast];
-}
-
-interface Pooled {
-	id: string;
-	gpus: number;
-}
-
-/** Returns which of the `stoppable` ones to stop besides the `leaving` ones, on a platform that places workers. */
-export function roomByCount(q: { needed: number; stoppable: readonly Pooled[]; leaving: readonly Pooled[] }): string[] {
-	if (q.needed === 0) return [];
-	const sum = (workers: readonly Pooled[]): number => workers.reduce((all, { gpus }) => all + gpus, 0);
-	return firstThatSuffice(q.stoppable, (some) => sum(q.leaving) + sum(some) >= q.needed).map(({ id }) => id);
-}
-
-/** An endpoint whose jobs wait for workers. Times in ms since the epoch. */
-export interface Waiting {
-	priority: Priority;
-	oldestQueuedAt: number;
-	/** When it last had a worker with a GPU. */
-	hadGpuAt: number;
-}
-
-/** GPUs go to the highest priority first, then to the endpoint whose jobs have waited longest without any GPU. */
-export function compareWaiting(a: Waiting, b: Waiting): number {
-	const key = ({ priority, oldestQueuedAt, hadGpuAt }: Waiting): number[] => [
-		-PRIORITIES.indexOf(priority),
-		Math.max(oldestQueuedAt, hadGpuAt),
-		hadGpuAt,
-		oldestQueuedAt,
-	];
-	return compare(key(a), key(b));
 }

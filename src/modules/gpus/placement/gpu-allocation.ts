@@ -1,13 +1,7 @@
 /** Which GPUs of this machine a worker gets (D27). */
-import { evictable, type EvictionQuery, firstThatSuffice, type Holder } from "./eviction.ts";
-
-/** Memory of each GPU that is never promised to parts, in 10^9 bytes: its driver and display take some. */
-export const RESERVE_GB = 0.5;
-
-/** What a worker has of each of its GPUs in 10^9 bytes; absent: the whole GPU. */
-export interface GpuPart {
-	memoryGb?: number | undefined;
-}
+import { evictable, type EvictionQuery, type Holder } from "./eviction.ts";
+import { type AssignedGpus, freeGb, type GpuPart } from "../../../kernel/core/workers/gpu-part.ts";
+import { firstThatSuffice } from "../../../kernel/core/workers/fewest.ts";
 
 export interface GpuHolder extends GpuPart, Holder {
 	/** Numbers from 0. */
@@ -19,13 +13,6 @@ export interface GpuQuery extends GpuPart, EvictionQuery<GpuHolder> {
 	sizes: readonly (number | undefined)[];
 	/** The only GPUs that count. Default: all. */
 	only?: readonly number[];
-}
-
-export interface AssignedGpus {
-	/** Numbers from 0. */
-	gpus: readonly number[];
-	/** Memory of the largest of them in 10^9 bytes, where it is known. */
-	sizeGb?: number | undefined;
 }
 
 /**
@@ -97,11 +84,4 @@ function freeGpus({ sizes, needed, memoryGb, only }: GpuQuery, holders: readonly
 function sizeOf(gpus: readonly number[], sizes: GpuQuery["sizes"]): Pick<AssignedGpus, "sizeGb"> {
 	const known = gpus.flatMap((gpu) => sizes[gpu] ?? []);
 	return known.length === 0 ? {} : { sizeGb: Math.max(...known) };
-}
-
-/** Returns the memory that further parts may have, in 10^9 bytes. */
-export function freeGb(size: number | undefined, parts: readonly GpuPart[]): number {
-	const taken = parts.reduce((sum, { memoryGb = Infinity }) => sum + memoryGb, RESERVE_GB);
-	// To a byte: sums of decimal fractions are not exact.
-	return Math.max(0, Math.round(((size ?? 0) - taken) * 1e9) / 1e9);
 }

@@ -4,8 +4,10 @@
  */
 import fc from "fast-check";
 import { it } from "vitest";
-import { compareWaiting, type Priority, TURN_MS, turnEndsAt } from "./eviction.ts";
-import { type GpuHolder, RESERVE_GB, wakeOrAllocate } from "./gpu-allocation.ts";
+import { compareWaiting, type Priority } from "../../../kernel/core/workers/priority.ts";
+import { TURN_MS, turnEndsAt } from "./eviction.ts";
+import { type GpuHolder, wakeOrAllocate } from "./gpu-allocation.ts";
+import { RESERVE_GB } from "../../../kernel/core/workers/gpu-part.ts";
 
 const SCHEDULES = Number(process.env["SLUICE_SCHEDULES"] ?? 60);
 

@@ -1,18 +1,17 @@
 /** Which workers sleep instead of being stopped, and which of those are stopped (D28). */
-import { durationText } from "../../core/durations.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Workers } from "../workers/workers.ts";
-import type { Worker } from "../workers/worker-registry.ts";
-import type { EngineContext } from "../context.ts";
-import type { Stops } from "./stops.ts";
+import { durationText } from "../../../kernel/core/durations.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import type { Worker } from "../../../kernel/engine/workers/worker-registry.ts";
 
-interface Deps extends Pick<EngineContext, "now"> {
-	endpoints: Endpoints;
-	workers: Workers;
-	stop: Stops["stop"];
-}
+export function sleepers({
+	now,
+	endpoints,
+	workers,
+	scaling,
+}: Pick<Kernel, "now" | "endpoints" | "workers" | "scaling">) {
+	const { registry, sleep, launcher } = workers;
+	const { stop } = scaling;
 
-export function sleepers({ now, endpoints, workers: { registry, sleep, launcher }, stop }: Deps) {
 	/** Returns those of the endpoint that can be woken, the last ones to fall asleep first. */
 	function of(endpoint: string): Worker[] {
 		return [...registry.of(endpoint)]

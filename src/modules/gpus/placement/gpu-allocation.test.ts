@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MIN_STAY_MS, TURN_MS } from "./eviction.ts";
-import { allocateGpus, type GpuHolder, type GpuQuery, RESERVE_GB, wakeOrAllocate } from "./gpu-allocation.ts";
+import { allocateGpus, type GpuHolder, type GpuQuery, wakeOrAllocate } from "./gpu-allocation.ts";
+import { RESERVE_GB } from "../../../kernel/core/workers/gpu-part.ts";
 
 const NOW = 1_000_000;
 const idle = (worker: string, endpoint: string, gpus: number[], idleMs = 1000): GpuHolder => ({

@@ -1,30 +1,23 @@
 /** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import { usesOwnGpus } from "../../launchers/index.ts";
-import type { EngineContext } from "../context.ts";
-import { isSleeping, type Worker } from "../workers/worker-registry.ts";
-import { beginRoom, setNoticeMessage } from "../workers/worker-transitions.ts";
-import { launchHash } from "../endpoints/launch-hash.ts";
-import { platformRoom, type PlatformRoomContext } from "./platform-room.ts";
-import type { queueLengths } from "./queue-lengths.ts";
-import type { Stops } from "./stops.ts";
+import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
+import type { EpochMs } from "../../../kernel/lib/time.ts";
+import { usesOwnGpus } from "../../../kernel/launchers/index.ts";
+import { isSleeping, type Worker } from "../../../kernel/engine/workers/worker-registry.ts";
+import { beginRoom, setNoticeMessage } from "../../../kernel/engine/workers/worker-transitions.ts";
+import { launchHash } from "../../../kernel/engine/endpoints/launch-hash.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import { platformRoom } from "./platform-room.ts";
 
 /** So many of the workers that were stopped for a waiting one are named. */
 const SHOWN = 10;
 
-interface Deps extends PlatformRoomContext, Pick<EngineContext, "events"> {
-	queues: ReturnType<typeof queueLengths>;
-	stop: Stops["stop"];
-	sleepOrStop: Stops["sleepOrStop"];
-}
-
 /** Why a busy worker is stopped after its jobs. */
 const roomText = (endpoint: string): string => `it makes room for endpoint ${endpoint}`;
 
-export function roomMaker(d: Deps) {
-	const { now, events, endpoints, queues, stop, sleepOrStop } = d;
-	const { launcher, registry } = d.workers;
+export function roomMaker(d: Pick<Kernel, "now" | "events" | "endpoints" | "workers" | "cluster" | "scaling">) {
+	const { now, events, endpoints } = d;
+	const { launcher, registry, sleep } = d.workers;
+	const { queues, stop } = d.scaling;
 	const platforms = platformRoom(d);
 	/** The endpoint for which a worker makes room, and what is said of the worker. */
 	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
@@ -32,6 +25,11 @@ export function roomMaker(d: Deps) {
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	/** When room began to be made for the next worker of an endpoint, on this machine. */
 	const madeSince = new Map<string, EpochMs>();
+
+	function sleepOrStop(worker: Worker, why: string): void {
+		if (sleep.isPossible(worker)) sleep.begin(worker, why);
+		else stop(worker, why);
+	}
 
 	/** A busy worker finishes its jobs first. */
 	function evict(workers: readonly Worker[], endpoint: Endpoint): void {
@@ -68,26 +66,26 @@ export function roomMaker(d: Deps) {
 		];
 	}
 
+	/** Whether the worker is to be stopped for its GPUs only. */
+	function leavesGpus({ retiring }: Worker, endpoint: string): boolean {
+		return retiring === roomText(endpoint) && endpoints.has(endpoint) && usesOwnGpus(endpoints.get(endpoint).launcher);
+	}
+
 	return {
 		leavingTexts,
-		/** Whether the worker is to be stopped for its GPUs only, so that it may sleep instead. */
-		leavesGpus(worker: Worker): boolean {
-			const { endpoint } = leavesFor.get(worker) ?? {};
-			return (
-				endpoint !== undefined &&
-				worker.retiring === roomText(endpoint) &&
-				endpoints.has(endpoint) &&
-				usesOwnGpus(endpoints.get(endpoint).launcher)
-			);
-		},
 		/** Makes room for the next worker of the endpoint, which starts once they have ended. */
 		evict(workers: readonly Worker[], endpoint: Endpoint): void {
 			if (workers.length > 0 && !madeSince.has(endpoint.id)) madeSince.set(endpoint.id, now());
 			evict(workers, endpoint);
 		},
-		/** Called when a worker is stopped that has finished its jobs. */
-		finished(worker: Worker): void {
-			if (leavesFor.has(worker)) emitMade(worker, "busy");
+		/** Called when a worker is to be stopped that has finished its jobs. True: it is put to sleep instead. */
+		leave(worker: Worker): boolean {
+			const { endpoint } = leavesFor.get(worker) ?? {};
+			if (endpoint === undefined) return false;
+			emitMade(worker, "busy");
+			if (!leavesGpus(worker, endpoint) || !sleep.isPossible(worker)) return false;
+			sleep.begin(worker, worker.retiring!);
+			return true;
 		},
 		/** Returns when room began to be made for the worker that starts now. */
 		takeTime({ id }: Endpoint): EpochMs | undefined {

@@ -1,25 +1,21 @@
 /** Which workers make room for one that its platform cannot place, and which wait until it has a place (D28). */
-import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { evictable } from "../../core/workers/eviction.ts";
-import type { EpochMs } from "../../lib/time.ts";
-import type { PlacedWorker } from "../../launchers/launcher.ts";
-import type { Cluster } from "../cluster/cluster.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import type { Workers } from "../workers/workers.ts";
-import type { Worker } from "../workers/worker-registry.ts";
+import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
+import { evictable } from "./eviction.ts";
+import type { EpochMs } from "../../../kernel/lib/time.ts";
+import type { PlacedWorker } from "../../../kernel/launchers/launcher.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import type { Worker } from "../../../kernel/engine/workers/worker-registry.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
 
 /** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
 const AGAIN_MS = 60_000;
 
-export interface PlatformRoomContext extends Pick<EngineContext, "now"> {
-	endpoints: Endpoints;
-	workers: Workers;
-	cluster: Cluster;
-}
-
-export function platformRoom({ now, endpoints, workers, cluster }: PlatformRoomContext) {
+export function platformRoom({
+	now,
+	endpoints,
+	workers,
+	cluster,
+}: Pick<Kernel, "now" | "endpoints" | "workers" | "cluster">) {
 	const { launcher, registry } = workers;
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();

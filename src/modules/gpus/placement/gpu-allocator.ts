@@ -1,26 +1,19 @@
 /** GPUs of this machine for new workers (D27, D28, D29). */
-import type { Endpoint, LauncherSettings } from "../../core/endpoints/endpoint.ts";
-import { evictable, type EvictionQuery, turnEndsAt } from "../../core/workers/eviction.ts";
-import { type GpuNeed, needText } from "../../core/workers/gpu-need.ts";
-import {
-	type AssignedGpus,
-	freeGb,
-	type GpuHolder,
-	type GpuQuery,
-	ownMakers,
-	wakeOrAllocate,
-} from "../../core/workers/gpu-allocation.ts";
-import type { EngineContext } from "../context.ts";
-import type { Endpoints } from "../endpoints/endpoints.ts";
-import { holdsGpus, isSleeping, isStarting, type Worker } from "../workers/worker-registry.ts";
-import type { Workers } from "../workers/workers.ts";
+import type { Endpoint, LauncherSettings } from "../../../kernel/core/endpoints/endpoint.ts";
+import { evictable, type EvictionQuery, turnEndsAt } from "./eviction.ts";
+import { type GpuNeed, needText } from "../../../kernel/core/workers/gpu-need.ts";
+import { type AssignedGpus, freeGb } from "../../../kernel/core/workers/gpu-part.ts";
+import { type GpuHolder, type GpuQuery, ownMakers, wakeOrAllocate } from "./gpu-allocation.ts";
+import type { Endpoints } from "../../../kernel/engine/endpoints/endpoints.ts";
+import { holdsGpus, isSleeping, isStarting, type Worker } from "../../../kernel/engine/workers/worker-registry.ts";
+import type { Kernel } from "../../../kernel/module.ts";
 
 /** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
 const ROUND_S = 10;
 
 const UNREAD = "nvidia-smi did not answer, or not yet.";
 
-export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers; endpoints: Endpoints }) {
+export function gpuAllocator(d: Pick<Kernel, "now" | "endpoints" | "workers">) {
 	const holders = (): Worker[] => [...d.workers.registry.all()].filter(holdsGpus);
 	/** GPUs that become free for endpoints which were asked for before, in this round. */
 	let reserved: GpuHolder[] = [];
@@ -66,21 +59,23 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 	function shortage(endpoint: Endpoint): string {
 		const { id, gpusPerWorker, gpuMemoryGb } = endpoint;
 		const needs = `A worker of endpoint '${id}' needs`;
-		if (gpusPerWorker > d.gpus)
+		if (gpusPerWorker > d.workers.gpus.count)
 			return (
 				`${needs} ${gpusPerWorker} of the machine's GPUs, and this ` +
-				`service has ${d.gpus}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
+				`service has ${d.workers.gpus.count}: set gpus in sluice.yaml or SLUICE_GPUS, or lower gpusPerWorker.`
 			);
 		const why = tooFewOf(d.workers.gpus, endpoint) ?? tooSmall(d.workers.gpus, endpoint);
 		const of = gpusPerWorker === 1 ? "one GPU" : `each of ${gpusPerWorker} GPUs`;
-		const what = gpuMemoryGb === undefined ? `${gpusPerWorker} of the ${d.gpus} GPUs` : `${gpuMemoryGb} GB of ${of}`;
+		const what =
+			gpuMemoryGb === undefined ? `${gpusPerWorker} of the ${d.workers.gpus.count} GPUs` : `${gpuMemoryGb} GB of ${of}`;
 		return `${needs} ${what}, and ${why ?? `too many ${takenText(endpoint)}`}`;
 	}
 
 	function gpuQueryOf(endpoint: Endpoint, mayEvict: boolean): GpuQuery {
 		const { gpuMemoryGb: memoryGb } = endpoint;
 		// Whole GPUs need no reading, which starts a program.
-		const sizes = memoryGb === undefined ? Array.from({ length: d.gpus }, () => undefined) : d.workers.gpus.sizes();
+		const sizes =
+			memoryGb === undefined ? Array.from({ length: d.workers.gpus.count }, () => undefined) : d.workers.gpus.sizes();
 		const need = needOf(endpoint.launcher);
 		const only = need && (d.workers.gpus.fitting(need) ?? []);
 		return { ...queryOf(endpoint, mayEvict), sizes, memoryGb, ...(only && { only }) };
@@ -124,7 +119,7 @@ export function gpuAllocator(d: EngineContext & { gpus: number; workers: Workers
 }
 
 /** Returns a sentence if too few GPUs are of the kind that it can use, or none is known to be. */
-function tooFewOf(gpus: Workers["gpus"], { launcher, gpusPerWorker }: Endpoint): string | undefined {
+function tooFewOf(gpus: Kernel["workers"]["gpus"], { launcher, gpusPerWorker }: Endpoint): string | undefined {
 	const need = needOf(launcher);
 	if (!need) return undefined;
 	const fitting = gpus.fitting(need);
@@ -135,7 +130,7 @@ function tooFewOf(gpus: Workers["gpus"], { launcher, gpusPerWorker }: Endpoint):
 }
 
 /** Returns a sentence if no GPU could ever hold such a part, or none is known to. */
-function tooSmall(gpus: Workers["gpus"], { gpusPerWorker, gpuMemoryGb }: Endpoint): string | undefined {
+function tooSmall(gpus: Kernel["workers"]["gpus"], { gpusPerWorker, gpuMemoryGb }: Endpoint): string | undefined {
 	if (gpuMemoryGb === undefined) return undefined;
 	const sizes = gpus.sizes();
 	if (sizes.filter((size) => freeGb(size, []) >= gpuMemoryGb).length >= gpusPerWorker) return undefined;

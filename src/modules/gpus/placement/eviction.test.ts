@@ -1,16 +1,9 @@
 /** Who makes room for whom: cases, and a simulation of endpoints that share GPUs. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-	compareWaiting,
-	evictable,
-	type EvictionQuery,
-	firstThatSuffice,
-	type Holder,
-	MIN_STAY_MS,
-	type Priority,
-	TURN_MS,
-} from "./eviction.ts";
+import { compareWaiting, type Priority } from "../../../kernel/core/workers/priority.ts";
+import { evictable, type EvictionQuery, type Holder, MIN_STAY_MS, TURN_MS } from "./eviction.ts";
+import { firstThatSuffice } from "../../../kernel/core/workers/fewest.ts";
 
 const NOW = 10_000_000;
 
