@@ -159,6 +159,18 @@ describe("dispatch", () => {
 		expect(started).toEqual(["w2", "w1"]);
 	});
 
+	it("D50: the end of a share gives a poll its whole limit back", async () => {
+		const s = sample();
+		s.lanes.setShare("e", { mostFor: () => 1, started: () => {} });
+		const waits = s.take(s.worker("w1"), 3);
+		await settle();
+		expect(s.claims.map(({ limit }) => limit)).toEqual([1]);
+		s.lanes.setShare("e", undefined);
+		s.queue.push("a", "b", "c");
+		s.lanes.announce("e", 3);
+		expect(await waits.jobs).toEqual(["a", "b", "c"]);
+	});
+
 	it("D39: of a removed endpoint nothing is remembered: one of the same name starts empty", async () => {
 		const s = sample();
 		s.queue.push("a");

@@ -43,6 +43,15 @@ interface Lane {
 	share?: Share | undefined;
 }
 
+/** A claim of a poll, which is not parked meanwhile. */
+interface ParkedClaim {
+	endpoint: string;
+	lane: Lane;
+	poll: Poll;
+	/** At most that of the poll; a share may lower it. */
+	limit: number;
+}
+
 export interface Undelivered {
 	id: string;
 	attempt: number;
@@ -133,19 +142,21 @@ export class Dispatch {
 		for (let at = 0; lane.waiting > 0 && at < lane.parked.length; ) {
 			const poll = lane.parked[at]!;
 			const isOut = poll.fenced || poll.worker.draining || poll.worker.sleep;
-			if (isOut || (lane.share && !isWithin(lane.share, poll, lane))) {
+			const limit = isOut ? 0 : limitOf(poll, lane);
+			if (limit === 0) {
 				at += 1;
 				continue;
 			}
 			lane.parked.splice(at, 1);
-			lane.waiting = Math.max(0, lane.waiting - poll.limit);
-			this.claim(endpoint, lane, poll);
+			lane.waiting = Math.max(0, lane.waiting - limit);
+			this.claim({ endpoint, lane, poll, limit });
 		}
 	}
 
-	private claim(endpoint: string, lane: Lane, poll: Poll): void {
+	private claim(c: ParkedClaim): void {
+		const { endpoint, lane, poll, limit } = c;
 		const { store, now } = this.d;
-		const { worker, limit } = poll;
+		const { worker } = poll;
 		const claim: StoreClaim = { since: now() };
 		worker.claims.add(claim);
 		const release = this.d.releaseOf(worker);
@@ -154,7 +165,7 @@ export class Dispatch {
 			(found) => {
 				claim.answeredAt = now();
 				forgetClaims(worker, claim.answeredAt);
-				this.claimed(endpoint, lane, poll, found);
+				this.claimed(c, found);
 			},
 			(error: unknown) => {
 				worker.claims.delete(claim);
@@ -167,11 +178,11 @@ export class Dispatch {
 		);
 	}
 
-	private claimed(endpoint: string, lane: Lane, poll: Poll, { jobs, fenced }: Claim): void {
+	private claimed({ endpoint, lane, poll, limit }: ParkedClaim, { jobs, fenced }: Claim): void {
 		const { worker } = poll;
 		const cut = jobs.reduce((sum, { input }) => sum + sizeOf(input ?? ""), 0) > MAX_INPUT_CHARACTERS / 2;
-		if (fenced || cut || (lane.unsure && jobs.length === poll.limit)) expectMore(lane);
-		else if (jobs.length < poll.limit) lane.unsure = false;
+		if (fenced || cut || (lane.unsure && jobs.length === limit)) expectMore(lane);
+		else if (jobs.length < limit) lane.unsure = false;
 		// Only the store knows what other servers handed to it.
 		if (fenced) worker.knownIdle = false;
 		if (jobs.length === 0) {
@@ -203,12 +214,11 @@ export class Dispatch {
 	}
 }
 
-/** Whether the worker may take a job now. Its claim is then limited to its share. */
-function isWithin(share: Share, poll: Poll, { parked }: Lane): boolean {
+/** Maximum number of jobs that a claim of this poll may take now. */
+function limitOf({ worker, limit }: Poll, { share, parked }: Lane): number {
+	if (!share) return limit;
 	// While another parked worker is fenced from the waiting jobs, this one may take one beyond its share.
-	const most = share.mostFor(poll.worker) || Number(parked.some(({ fenced }) => fenced));
-	if (most > 0) poll.limit = Math.min(poll.limit, most);
-	return most > 0;
+	return Math.min(limit, share.mostFor(worker) || Number(parked.some(({ fenced }) => fenced)));
 }
 
 function expectMore(lane: Lane): void {
