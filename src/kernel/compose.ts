@@ -134,6 +134,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		server = await listen({
 			engine,
 			routes: host.routes,
+			errorCodes: host.errorCodes,
 			answered,
 			clock,
 			events,

@@ -80,6 +80,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 
 	return {
 		routes: boundRoutes(modules, openByCall),
+		errorCodes: modules.flatMap(({ errors }) => Object.keys(errors ?? {})),
 		/** What runs from the start. Services are not started. */
 		async openAtStart(its: Kernel): Promise<{ services: Service[]; answered: AnsweredOf[] }> {
 			kernel.resolve(its);

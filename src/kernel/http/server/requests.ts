@@ -36,6 +36,8 @@ export interface RequestOptions {
 	engine: Engine;
 	/** Routes of modules. */
 	routes: readonly BoundRoute[];
+	/** Codes of the errors of modules. Refusals are counted by code. */
+	errorCodes: readonly string[];
 	answered: readonly AnsweredOf[];
 	connections: Service["connections"];
 	clock: Clock;
@@ -48,14 +50,6 @@ export interface RequestOptions {
 	publicUrl?: string | undefined;
 	traceUrl?: Service["traceUrl"];
 	authenticator: Service["authenticator"];
-}
-
-/** Codes of the kernel, and those that routes of modules name. */
-function errorCodes(routes: readonly BoundRoute[]): string[] {
-	const named = routes.flatMap(({ errors = [] }) =>
-		errors.flatMap((each) => (typeof each === "string" ? [] : each.code)),
-	);
-	return [...new Set([...Object.keys(ERRORS), ...named])];
 }
 
 export class Requests {
@@ -82,7 +76,7 @@ export class Requests {
 			management: new Map(),
 			memory: memoryShares({ meter: engine.budgets.memory, clock }),
 			pace: pace(clock),
-			traffic: traffic(errorCodes(o.routes)),
+			traffic: traffic([...Object.keys(ERRORS), ...o.errorCodes]),
 			publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
 			traceUrl: o.traceUrl,
 			authenticator: o.authenticator,
