@@ -41,6 +41,7 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
 		...["a GET that changes something is 401", "every operation of a key that is not one of clients"],
 	],
+	management: ["those of the management API too", "RunPod's list of them"],
 	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
 	// Without it a submission with `webhook` is 400, since no module would send it.

@@ -265,19 +265,6 @@ describe("objects that an endpoint names", () => {
 		for (const path of [`/network-volumes/${volume.id}`, `/registries/${login.id}`])
 			expect((await ask("DELETE", path)).status).toBe(204);
 	});
-
-	it("D49, D50: a rollback to a version whose login was deleted is refused, and changes nothing", async () => {
-		const login = (await ask("POST", "/registries", { name: "old", username: "u", password: "p-0123456789" })).json;
-		const one = await made({ ...BODY, registry: login.id });
-		expect((await ask("PATCH", `/serverless/${one.id}`, { registry: null })).status).toBe(200);
-		expect((await ask("DELETE", `/registries/${login.id}`)).status).toBe(204);
-		const before = settingsOf(one.id);
-		const path = `/v1/endpoints/${one.id}/releases/1/rollback`;
-		const { status, json } = await call(service.url, path, { method: "POST" });
-		expect([status, json.code]).toEqual([404, "resource_not_found"]);
-		expect(json.error).toBe(`There is no registry '${login.id}'. GET /v2/registries lists those that exist.`);
-		expect(settingsOf(one.id)).toEqual(before);
-	});
 });
 
 describe("workers", () => {

@@ -84,6 +84,7 @@ describe("releases of an endpoint", () => {
 		const path = "/v2/serverless/ep/releases";
 		const { json, text } = await call(at.service.url, `${path}?limit=1`);
 		expect(text).not.toContain("a secret value");
+		expect(json.releases[0]).not.toHaveProperty("jobs");
 		expect(json).toMatchObject({
 			endpointVersion: 2,
 			rollout: { inProgress: true },
@@ -142,7 +143,6 @@ describe("jobs of a release", () => {
 			{ completed: 1, failed: 1 },
 		]);
 		expect(Math.abs(releases[1].jobs.executionMs.p99 - 1000)).toBeLessThan(50);
-		expect((await answered("/v2/serverless/ep/releases")).releases[0]).not.toHaveProperty("jobs");
 		await change({ env: { N: "3" } });
 		expect((await answered("/v1/endpoints/ep/releases")).releases[0].jobs).toEqual({
 			completed: 0,
