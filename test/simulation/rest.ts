@@ -41,7 +41,18 @@ function moving({ engine: { workers } }: Resting): string | undefined {
 /** Processes, workers of the registry, and rows of the store are the same. */
 function differing({ engine, workers }: Resting, rows: readonly string[]): string | undefined {
 	const known = [...engine.workers.registry.all()].filter(({ managed }) => managed);
-	const lists = { run: workers().map(({ id }) => id), "are known": known.map(({ id }) => id), "are stored": rows };
-	const texts = Object.entries(lists).map(([what, ids]) => `${ids.toSorted().join(", ") || "none"} ${what}`);
-	return new Set(Object.values(lists).map((ids) => ids.toSorted().join(" "))).size === 1 ? undefined : texts.join("; ");
+	const lists = {
+		run: textOf(workers()),
+		"are known": textOf(known),
+		"are stored": textOf(rows.map((id) => ({ id }))),
+	};
+	if (new Set(Object.values(lists)).size === 1) return undefined;
+	return Object.entries(lists)
+		.map(([what, ids]) => `${ids || "none"} ${what}`)
+		.join("; ");
+}
+
+function textOf(workers: readonly { id: string }[]): string {
+	const ids: string[] = workers.map(({ id }) => id);
+	return ids.toSorted().join(", ");
 }

@@ -100,7 +100,7 @@ export function alertNotifier(d: NotifierContext, { receivers, repeatMs }: Omit<
 		/** Aborts messages in flight; `ended` waits for that. */
 		stop: (): void => stopped.abort(),
 		async ended(): Promise<void> {
-			await Promise.all(recipients.map(({ sending }) => sending));
+			await Promise.all(recipients.flatMap(({ sending }) => sending ?? []));
 		},
 	};
 }
