@@ -72,6 +72,7 @@ export const PLANTED: readonly Planted[] = [
 	{
 		rules: ["fence", "acknowledged-result"],
 		what: "takes the result of a lost run while another worker has the job",
+		seed: 60,
 		plant: () => ({
 			store: ({ jobs }) => ({
 				jobs: {
@@ -279,13 +280,13 @@ export const PLANTED: readonly Planted[] = [
 	{
 		rules: ["no-job-while-leaving"],
 		what: "takes workers that sleep for awake",
-		seed: 6,
+		seed: 61,
 		plant: () => ({
 			engine(engine) {
 				const { registry } = engine.workers;
 				engine.kernel.events.on("worker.asleep", (facts) => {
 					const worker = registry.get({ endpoint: facts.endpoint, id: facts.worker })!;
-					Object.assign(worker, { sleep: undefined });
+					Object.assign(worker, { state: { ...worker.state, stage: "ready" }, sleep: undefined });
 				});
 				return engine;
 			},
