@@ -14,7 +14,10 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
-	gpus: ["gpu-parts", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
+	// Workers of the versions that are released have GPUs.
+	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
+		(name) => `spec/worker/${name}.test.ts`,
+	),
 	logs: ["hung-logs", "logs", "service-log"].map((name) => `spec/v1/${name}.test.ts`),
 	management: ["clients/mcp-tools.test.ts", "spec/client/secret-rotation.test.ts", "spec/management"],
 	metrics: [
@@ -36,6 +39,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
 	audit: ["D42", "each change is in the audit log"],
+	gpus: ["no_gpu_free"],
 	logs: ["reads of logs", "of lines that are followed", "D3: worker_not_found"],
 	openai: [
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
