@@ -163,7 +163,8 @@ export const OPENAI_STREAM = target({
 		fails: fc.boolean(),
 	}),
 	check({ outputs, fails }) {
-		const valid = outputs.map((output) => output.trim()).filter((output) => parsed(output));
+		// A stored output was decoded from UTF-8, so it has no lone surrogates.
+		const valid = outputs.map((output) => output.trim().toWellFormed()).filter((output) => parsed(output));
 		const text = eventText();
 		let stream = "";
 		for (const output of valid) stream += text.chunk(output) + text.comment();
