@@ -1,39 +1,48 @@
 /**
- * Two servers of this version start at the same moment on a database of the version before: one
- * migrates it, the other waits, and both serve (D16, D17).
+ * Two servers of a version with one more migration start at the same moment on a database of this version, beside a
+ * server of this version that goes on: one migrates it, the other waits, and all serve (D16, D17). The migration does
+ * nothing: every version after it must.
  */
-import { readFileSync, readdirSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { Client } from "pg";
 import { expect, it } from "vitest";
-import { SECRET } from "../store/earlier/facts.ts";
 import { sdkProtocol } from "../support/sdk-protocol.ts";
 import { idsOf, movedEnv, statusOf, submit, workerEnvOf } from "../support/sdk-worker-bench.ts";
 import { servers } from "../support/servers.ts";
 import { call } from "../support/service.ts";
 
-const MIGRATIONS = fileURLToPath(new URL("../../src/kernel/store/postgres/migrations", import.meta.url));
-const LAST = readdirSync(MIGRATIONS).length;
-const BEFORE = new URL(
-	`../store/earlier/postgres-${String(Math.max(1, LAST - 1)).padStart(4, "0")}.sql.gz`,
-	import.meta.url,
-);
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const MIGRATIONS = "dist/kernel/store/postgres/migrations";
+const LAST = readdirSync(join(ROOT, "src/kernel/store/postgres/migrations")).length;
 
-it("D16, D17: two servers start together on a database of the version before", {
+/** Copies the built package and adds a migration. */
+function laterPackage(folder: string): void {
+	for (const part of ["bin", "dist", "package.json"]) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+	symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+	const number = String(LAST + 1).padStart(4, "0");
+	writeFileSync(join(folder, MIGRATIONS, `${number}_pretended.sql`), "SELECT 1;\n");
+}
+
+it("D16, D17: two servers of a later version start together beside one of this version", {
 	timeout: 60_000,
 }, async (test) => {
+	const later = mkdtempSync(join(tmpdir(), "sluice-later-"));
+	test.onTestFinished(() => rmSync(later, { recursive: true, force: true }));
+	laterPackage(later);
 	const group = await servers();
 	test.onTestFinished(() => group.end());
-	const client = new Client({ connectionString: group.store });
-	await client.connect();
-	await client.query(gunzipSync(readFileSync(BEFORE)).toString());
-	await client.end();
 	const endpoints = { ep: { launcher: { type: "external" }, limits: "off" } };
-	const start = () => group.spawn({ endpoints, env: { SLUICE_SECRET: SECRET } });
+	const before = await group.spawn({ endpoints });
+	const made = { id: "made", launcher: { type: "external" }, workersMax: 4 };
+	expect((await call(before.url, "/v1/endpoints", { body: made })).status).toBe(201);
+	const waiting = await submit(before.url, { input: {} }, "ep");
+	const start = () => group.spawn({ endpoints, package: later });
 	const [one, two] = await Promise.all([start(), start()]);
 
-	for (const { url } of [one, two]) {
+	for (const { url } of [before, one, two]) {
 		expect((await call(url, "/readyz", { key: null })).status).toBe(200);
 		expect((await call(url, "/v1/endpoints/made")).json).toMatchObject({ workersMax: 4 });
 	}
@@ -41,13 +50,14 @@ it("D16, D17: two servers start together on a database of the version before", {
 	await check.connect();
 	const { rows } = await check.query("SELECT number FROM migrations ORDER BY number");
 	await check.end();
-	expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: LAST }, (_, n) => n + 1));
+	expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: LAST + 1 }, (_, n) => n + 1));
 
-	await call(one.url, "/v2/ep/purge-queue", { method: "POST" });
-	const worker = sdkProtocol(movedEnv(await workerEnvOf(one.url, "ep"), two.url));
+	const worker = sdkProtocol(movedEnv(await workerEnvOf(before.url, "ep"), two.url));
 	test.onTestFinished(() => worker.close());
 	const id = await submit(one.url, { input: {} }, "ep");
-	expect(idsOf(await worker.take())).toEqual([id]);
-	expect((await worker.done(id, { output: 1 })).status).toBe(200);
-	expect(await statusOf(one.url, id, "ep")).toMatchObject({ status: "COMPLETED", output: 1 });
+	for (const each of [waiting, id]) {
+		expect(idsOf(await worker.take())).toEqual([each]);
+		expect((await worker.done(each, { output: 1 })).status).toBe(200);
+		expect(await statusOf(before.url, each, "ep")).toMatchObject({ status: "COMPLETED", output: 1 });
+	}
 });

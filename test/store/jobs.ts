@@ -181,7 +181,7 @@ export function jobCases({ store }: Bed): void {
 		expect(await site.state(id, T0 + 10_000 + LEASE)).toBe("IN_QUEUE");
 		await renew("w1", T0 + 11_000 + LEASE);
 		expect(await site.state(id, T0 + 11_000 + LEASE)).toBe("IN_QUEUE");
-		expect(await site.attempts(id)).toMatchObject([{ open: true, missed: -(T0 + 11_000 + LEASE) }]);
+		expect(await site.attempts(id)).toMatchObject([{ open: true, missed: 0, signAt: T0 + 11_000 + LEASE }]);
 	});
 
 	it("D16: move › release and lose name their attempt, else stale", async () => {

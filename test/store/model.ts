@@ -2,7 +2,7 @@
  * A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are
  * compared with.
  */
-import { missedAfterDenial } from "../../src/kernel/core/jobs/attempt-signs.ts";
+import { isUndisputed } from "../../src/kernel/core/jobs/attempt-signs.ts";
 import type { Attempt, Job } from "../../src/kernel/core/jobs/job.ts";
 import { deliveryOf } from "../../src/kernel/core/webhooks/delivery.ts";
 import {
@@ -216,7 +216,7 @@ export function modelOf() {
 				}
 				if (job.state !== "IN_PROGRESS" || job.worker !== worker || (job.startedAt ?? now) >= now) continue;
 				if (dead) lost.push(id);
-				else jobs.set(id, { ...job, missed: missedAfterDenial(job, now) });
+				else if (isUndisputed(job)) jobs.set(id, { ...job, deniedAt: now });
 			}
 			takeBack(lost, { now, over: true });
 			return split(lost, over);

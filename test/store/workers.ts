@@ -80,7 +80,7 @@ export function workerCases({ store, open }: Bed): void {
 			await site.move(id, "cancel", { now: T0 + 16_000 });
 			// The sign is known of the old attempt too.
 			for (const now of [T0 + 17_000, T0 + 19_000]) await site.ping([], { now });
-			expect(await site.attempts(id)).toMatchObject([{ open: true, missed: -(T0 + 1000) }]);
+			expect(await site.attempts(id)).toMatchObject([{ open: true, missed: 0, signAt: T0 + 1000 }]);
 			expect(await site.idle({ before: T0 + 20_000, pings: true, now: T0 + 20_999 })).toMatchObject({
 				over: [],
 				keptOpen: [id],
@@ -194,6 +194,15 @@ export function workerCases({ store, open }: Bed): void {
 		for (const now of [T0 + 1300, T0 + 1400]) await site.idle({ before: T0 + 200, now });
 		expect(await ping(T0 + 1500)).toEqual({ lost: [], over: [], shared: true });
 		expect(await ping(T0 + 2500)).toEqual({ lost: [], over: [] });
+	});
+
+	it("D16: ping › one that omits a run after a take denied it leaves no sign of a second process", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running();
+		await site.idle({ before: T0 + 200, now: T0 + 200 });
+		const ping = (named: string[], now: number) => site.ping(named, { handedBefore: now, intervalMs: 1000, now });
+		expect(await ping([], T0 + 1200)).toEqual({ lost: [], over: [] });
+		expect(await ping([id], T0 + 1500)).toEqual({ lost: [], over: [] });
 	});
 
 	it("D18: idle › by the end of a process is kept apart from the worker's word", async () => {

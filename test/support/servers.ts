@@ -51,6 +51,8 @@ export interface Servers {
 		env?: Record<string, string>;
 		/** Further members of the configuration file. */
 		file?: object;
+		/** Folder of another built package. */
+		package?: string;
 	}): Promise<ServiceProcess & { folder: Folder }>;
 	/** Stops those that run and removes their folders. */
 	end(): Promise<void>;
@@ -108,8 +110,10 @@ export async function servers(on?: PostgresDatabases): Promise<Servers> {
 				stop: () => stop(each),
 			};
 		},
-		async spawn({ endpoints = {}, in: place = folder(), port = 0, drainSeconds = 0, env = {}, file = {} } = {}) {
+		async spawn({ in: place = folder(), drainSeconds = 0, ...q } = {}) {
+			const { endpoints = {}, port = 0, env = {}, file = {} } = q;
 			const service = await spawnService({
+				...(q.package !== undefined && { package: q.package }),
 				in: place,
 				endpoints,
 				port,

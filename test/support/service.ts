@@ -183,12 +183,14 @@ export async function spawnService(q: {
 	env?: Record<string, string>;
 	/** Further members of `sluice.yaml`. */
 	file?: object;
+	/** Folder of the built package. */
+	package?: string;
 }): Promise<ServiceProcess> {
 	const config = join(q.in.path, "sluice.yaml");
 	writeFileSync(config, JSON.stringify({ budgets: ANY_DISK, endpoints: q.endpoints, ...q.file }));
 	const store = await storeIn(q.in.path);
 	const args = [
-		join(ROOT, "bin/sluice.js"),
+		join(q.package ?? ROOT, "bin/sluice.js"),
 		"serve",
 		"--config",
 		config,

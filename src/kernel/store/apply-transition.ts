@@ -131,9 +131,10 @@ export class Transitions<Row extends JobRow> {
 		return after;
 	}
 
-	/** Renews the lease. `missed`: successive pings that did not name the job. */
-	renew(row: Row, now: number, missed = row.job.missed): Row {
-		return this.#parts.records.update(row, changeOf<Row>({ job: this.renewed({ ...row.job, missed }, now) }));
+	/** Renews the lease. `signs`: what the call shows of the run. */
+	renew(row: Row, now: number, signs: Pick<Job, "missed" | "deniedAt"> = row.job): Row {
+		const { missed, deniedAt } = signs;
+		return this.#parts.records.update(row, changeOf<Row>({ job: this.renewed({ ...row.job, missed, deniedAt }, now) }));
 	}
 
 	project(row: Row, now: number): Projection | undefined {

@@ -31,6 +31,7 @@ const JOB: Job = {
 	losses: 5,
 	returns: 6,
 	missed: 7,
+	deniedAt: 17,
 	ttlMs: 8,
 	executionTimeoutMs: 9,
 	leaseMs: 10,

@@ -43,6 +43,7 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	losses: { type: "int8", ...changing, submitted: false },
 	returns: { type: "int8", ...changing, submitted: false },
 	missed: { type: "int8", ...changing, submitted: false },
+	deniedAt: { type: "int8", ...optional, submitted: false },
 	ttlMs: { type: "int8", ...fixed, submitted: true },
 	executionTimeoutMs: { type: "int8", ...fixed, submitted: true },
 	leaseMs: { type: "int8", ...fixed, submitted: true },

@@ -12,7 +12,7 @@ export interface MigrationTarget {
 	readonly name: string;
 	owner(): Promise<"empty" | "sluice" | "other">;
 	prepare(): Promise<void>;
-	applied(): Promise<readonly number[]>;
+	applied(): Promise<readonly Pick<Migration, "number" | "name">[]>;
 	/** Applies a migration in one transaction. False if another server has already recorded its number. */
 	apply(migration: Migration): Promise<boolean>;
 }
@@ -57,7 +57,13 @@ async function ownerOf(target: MigrationTarget): Promise<"empty" | "sluice"> {
 }
 
 async function lacking(target: MigrationTarget, migrations: readonly Migration[]): Promise<Migration[]> {
-	const applied = new Set(await target.applied());
+	const recorded = await target.applied();
+	if (recorded.some(({ number, name }) => migrations.some((each) => each.number === number && each.name !== name)))
+		throw new Error(
+			`${target.name} was made by an unpublished version of Sluice, which this version cannot open. ` +
+				"Choose another place for the store; nothing was changed here.",
+		);
+	const applied = new Set(recorded.map(({ number }) => number));
 	const newest = Math.max(0, ...applied);
 	if (newest > migrations.length) {
 		throw new Error(

@@ -69,7 +69,7 @@ export function contents(db: Database): Record<string, Value[][]> {
 	const all = (sql: string): Value[][] => db.prepare(sql).all();
 	return {
 		jobs: all(
-			`SELECT id, endpoint, state, attempt, worker, losses, returns, jobs.missed, queued_at, started_at,
+			`SELECT id, endpoint, state, attempt, worker, losses, returns, jobs.missed, denied_at, queued_at, started_at,
 				ended_at, lease_until, retain_ms, erased, due_at, next_chunk, cursor, input_bytes,
 				output_bytes, error, typeof(input),
 				iif(typeof(output) = 'text', octet_length(output), typeof(output))
@@ -86,7 +86,7 @@ export function contents(db: Database): Record<string, Value[][]> {
 			FROM queues ORDER BY endpoint`,
 		),
 		attempts: all(
-			`SELECT id, attempts.attempt, attempts.worker, outcome, open, attempts.missed
+			`SELECT id, attempts.attempt, attempts.worker, outcome, open, attempts.missed, sign_at
 			FROM attempts JOIN jobs USING (seq) ORDER BY id, attempts.attempt`,
 		),
 		chunks: all("SELECT id, chunks.number, body FROM chunks JOIN jobs USING (seq) ORDER BY id, 2"),

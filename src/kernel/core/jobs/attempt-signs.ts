@@ -22,13 +22,18 @@ export function signsOfRun({ startedAt = 0, leaseUntil = 0, leaseMs, missed }: J
 	return { startedAt, signAt: Math.max(startedAt, leaseUntil - leaseMs), leaseMs, missed };
 }
 
-export function signsOfPast({ startedAt, missed }: Attempt, { leaseMs }: Pick<Job, "leaseMs">): AttemptSigns {
-	return { startedAt, signAt: Math.max(startedAt, -missed), leaseMs, missed };
+export function signsOfPast(
+	{ startedAt, signAt = startedAt, missed }: Attempt,
+	{ leaseMs }: Pick<Job, "leaseMs">,
+): AttemptSigns {
+	return { startedAt, signAt, leaseMs, missed };
 }
 
-/** Returns `missed` of an attempt at a call that showed that it runs, see `Attempt`. */
-export function missedAfterSign({ startedAt }: Pick<Attempt, "startedAt">, at: number): number {
-	return at > startedAt ? -at : 0;
+/** What is stored of an old attempt at a call that showed that it runs. */
+export type StoredSigns = Pick<Attempt, "missed" | "signAt">;
+
+export function signed({ startedAt }: Pick<Attempt, "startedAt">, at: number): StoredSigns {
+	return { missed: 0, ...(at > startedAt && { signAt: at }) };
 }
 
 /**
@@ -41,7 +46,7 @@ export function afterOmission(
 ): number | "over" {
 	if (startedAt >= handedBefore) return missed;
 	if (signAt > startedAt && now - signAt < Math.min(leaseMs, SIGN_MS)) return missed;
-	if (missed <= 0) return now - startedAt + 1;
+	if (missed === 0) return now - startedAt + 1;
 	return now - (startedAt + missed - 1) >= INTERVAL_PART * intervalMs ? "over" : missed;
 }
 
@@ -50,12 +55,15 @@ export function isSilent({ startedAt, signAt, leaseMs }: AttemptSigns, now: numb
 	return signAt === startedAt || now - signAt >= leaseMs;
 }
 
-/** Returns `missed` of a run after a take that began at `at` and reported nothing in progress, see `Job`. */
-export function missedAfterDenial({ missed }: Pick<Job, "missed">, at: number): number {
-	return missed === 0 ? -at : missed;
+/** What is stored of a run at a call that showed that it runs. */
+export const NAMED: Pick<Job, "missed" | "deniedAt"> = { missed: 0, deniedAt: undefined };
+
+/** Whether the last call about a run named it: no ping has omitted it since, and no take denied it. */
+export function isUndisputed({ missed, deniedAt }: Pick<Job, "missed" | "deniedAt">): boolean {
+	return missed === 0 && deniedAt === undefined;
 }
 
 /** Whether a call that names a run shows two processes: a take denied it, and pings are at most `intervalMs` older. */
-export function isDisputed({ missed }: Pick<Job, "missed">, q: { now: number; intervalMs: number }): boolean {
-	return missed < 0 && q.now + missed > q.intervalMs;
+export function isShared({ deniedAt }: Pick<Job, "deniedAt">, q: { now: number; intervalMs: number }): boolean {
+	return deniedAt !== undefined && q.now - deniedAt > q.intervalMs;
 }

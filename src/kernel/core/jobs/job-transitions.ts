@@ -1,6 +1,6 @@
 /** Job transitions as pure functions; stores write the result. */
 import type { Attempt, AttemptEnd, Job } from "./job.ts";
-import { missedAfterSign, signsOfRun } from "./attempt-signs.ts";
+import { NAMED, signed, signsOfRun } from "./attempt-signs.ts";
 import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
 
 /** Number of losses at which a job fails instead of returning to the queue (D16). */
@@ -68,7 +68,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				after.release = context.release;
 				after.startedAt = context.resumed?.startedAt ?? now;
 				after.queuedAt = context.resumed?.queuedAt ?? job.queuedAt;
-				after.missed = 0;
+				Object.assign(after, NAMED);
 				after.leaseUntil = now + job.leaseMs;
 				break;
 			case "close": {
@@ -93,7 +93,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				if (effect === "front") result.chunks = "undelivered";
 				if (context.keepsDeadline !== true) after.queuedAt = now;
 				after.worker = after.release = after.startedAt = after.endedAt = after.leaseUntil = undefined;
-				after.missed = 0;
+				Object.assign(after, NAMED);
 				break;
 			case "settle":
 				after.endedAt = now;
@@ -124,7 +124,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt | undefined {
 	const { worker, startedAt, attempt, endedAt } = job;
 	if (worker === undefined || startedAt === undefined) return undefined;
-	const run = { attempt, worker, startedAt, missed: missedAfterSign({ startedAt }, signsOfRun(job).signAt) };
+	const run = { attempt, worker, startedAt, ...signed({ startedAt }, signsOfRun(job).signAt) };
 	// A final job keeps its last attempt in the record until a retry; others are already closed.
 	if (isFinal(job.state)) {
 		if (job.state === "TIMED_OUT" || endedAt === undefined || job.losses >= MAX_LOSSES) return undefined;

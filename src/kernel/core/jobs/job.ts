@@ -31,11 +31,10 @@ export interface Job {
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
-	/**
-	 * 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). Negative: minus
-	 * the time of a take that denied it.
-	 */
+	/** 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). */
 	missed: number;
+	/** Time of a take that denied it, with no ping since (D16). */
+	deniedAt?: number | undefined;
 	/** `policy.ttl`: maximum wait in the queue. */
 	ttlMs: number;
 	/** `policy.executionTimeout`. */
@@ -104,8 +103,10 @@ export interface Attempt {
 	end: AttemptEnd;
 	/** The worker may still run it and must not get the job again meanwhile (D16 Fence). */
 	open: boolean;
-	/** Positive: see `Job`; negative: minus the time of the last sign after its start that it ran. */
+	/** See `Job`. */
 	missed: number;
+	/** The last call after its start that showed that it ran, with no omission since. */
+	signAt?: number | undefined;
 	/** Whether the end of the worker's process ended the attempt, not a report. */
 	killed?: boolean;
 	/** See `exitPhrase`. */

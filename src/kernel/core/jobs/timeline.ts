@@ -40,7 +40,7 @@ function isContinued(before: AttemptDetails, { worker, startedAt }: AttemptDetai
 
 function endedAndPresent(job: Job, history: readonly Attempt[]): AttemptDetails[] {
 	const attempts = history.map((past): AttemptDetails => {
-		const { missed: _, killed, ...details } = past;
+		const { missed: _, signAt: _signAt, killed, ...details } = past;
 		if (past.end !== "cancelled" && past.end !== "timed_out") return details;
 		return { ...details, stop: past.open ? "unconfirmed" : killed ? "killed" : "confirmed" };
 	});

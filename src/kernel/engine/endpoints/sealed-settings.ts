@@ -1,6 +1,5 @@
 /** Settings of an endpoint as stored: the values of `env` encrypted, their names readable (D22). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
-import { ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint-schema.ts";
 import type { SealedEndpoint } from "../../store/contract/access.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
 
@@ -9,25 +8,15 @@ interface StoredSettings extends Record<string, unknown> {
 	sealedEnv?: Record<string, string>;
 }
 
-/** Members that servers of the previous version store with their defaults, and that this version does not have. */
-const REMOVED: readonly { of?: string; member: string }[] = [
-	{ member: "preempt" },
-	{ of: "release", member: "maxUnavailable" },
-	{ of: "release", member: "minJobs" },
-	{ of: "webhooks", member: "disableAfterMs" },
-];
-
 export interface OpenedSettings {
 	settings: Record<string, unknown>;
 	/** Names of variables that were encrypted with an unknown key; `settings` lacks them. */
 	unreadable: string[];
 }
 
-type Sealable = Pick<Endpoint, "env"> & Partial<Pick<Endpoint, "webhooks">>;
-
 /** Encrypts the values of `env`. Values that `before`, the stored text, already has keep their ciphertext. */
-export function sealSettings(settings: Sealable, encryption: Encryption, before?: string): string {
-	const { env, ...rest } = withoutNewDefaults(settings);
+export function sealSettings(settings: Pick<Endpoint, "env">, encryption: Encryption, before?: string): string {
+	const { env, ...rest } = settings;
 	const stored = before === undefined ? {} : (JSON.parse(before) as StoredSettings);
 	const sealed = new Map(Object.entries(stored.sealedEnv ?? {}));
 	const sealedEnv = Object.entries(env).map(([name, value]) => {
@@ -35,17 +24,6 @@ export function sealSettings(settings: Sealable, encryption: Encryption, before?
 		return [name, text !== undefined && keeps(text, value, encryption) ? text : encryption.encrypt(value)];
 	});
 	return JSON.stringify({ ...rest, sealedEnv: Object.fromEntries(sealedEnv) });
-}
-
-/**
- * Servers of the previous version, which may run next to this one, refuse an endpoint with members that they do not
- * know.
- */
-function withoutNewDefaults(settings: Sealable): Pick<Endpoint, "env"> {
-	const { webhooks, ...rest } = settings;
-	if (!webhooks) return rest;
-	const { input, ...known } = webhooks;
-	return { ...rest, webhooks: { ...known, ...(input !== ENDPOINT_DEFAULTS.webhooks.input && { input }) } } as Sealable;
 }
 
 function keeps(text: string, value: string, encryption: Encryption): boolean {
@@ -56,10 +34,6 @@ function keeps(text: string, value: string, encryption: Encryption): boolean {
 
 export function openSettings(text: string, encryption: Encryption): OpenedSettings {
 	const { sealedEnv, ...settings } = JSON.parse(text) as StoredSettings;
-	for (const { of, member } of REMOVED) {
-		const holder = of === undefined ? settings : (settings[of] as Record<string, unknown> | undefined);
-		delete holder?.[member];
-	}
 	if (sealedEnv === undefined) return { settings, unreadable: [] };
 	const env: [string, string][] = [];
 	const unreadable: string[] = [];

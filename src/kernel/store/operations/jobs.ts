@@ -1,4 +1,4 @@
-import { missedAfterSign } from "../../core/jobs/attempt-signs.ts";
+import { NAMED, signed } from "../../core/jobs/attempt-signs.ts";
 import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import type { JobRow } from "../row.ts";
@@ -89,9 +89,9 @@ export const renew: SharedOperation<"jobs.renew"> = {
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return;
 		for (const past of unit.attempts.list(row))
-			if (past.open && past.worker === worker) unit.attempts.setMissed(row, past, missedAfterSign(past, now));
+			if (past.open && past.worker === worker) unit.attempts.setSigns(row, past, signed(past, now));
 		const running = held(row, worker);
-		if (running) unit.transitions.renew(running, now, 0);
+		if (running) unit.transitions.renew(running, now, NAMED);
 	},
 };
 

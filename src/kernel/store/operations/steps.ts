@@ -1,4 +1,5 @@
 /** Row rules of `perDialect` operations. */
+import { NAMED } from "../../core/jobs/attempt-signs.ts";
 import { DELIVERY_HISTORY } from "../../core/webhooks/delivery.ts";
 import { dueAt } from "../../core/jobs/job-transitions.ts";
 import { isFinal } from "../../core/jobs/job-states.ts";
@@ -31,7 +32,7 @@ export function extendLease<Row extends JobRow>(
 	now: number,
 ): void {
 	const leaseUntil = Math.max(row.job.leaseUntil ?? 0, now + row.job.leaseMs);
-	const job = { ...row.job, leaseUntil, missed: 0 };
+	const job = { ...row.job, leaseUntil, ...NAMED };
 	records.update(row, { job: { ...job, dueAt: dueAt(job) } });
 }
 

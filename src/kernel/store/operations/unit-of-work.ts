@@ -2,6 +2,7 @@
  * The rows of one dialect within one atomic step. SQLite reads rows on demand; PostgreSQL has read and locked what the
  * operation declared (`reads`, `follow`), and throws for other rows.
  */
+import type { StoredSigns } from "../../core/jobs/attempt-signs.ts";
 import type { Attempt, Job, Operation } from "../../core/jobs/job.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 import type { Transitions } from "../apply-transition.ts";
@@ -79,7 +80,7 @@ export interface UnitOfWork<Row extends JobRow> extends ReadUnit<Row> {
 		includes(row: Row, worker: string): boolean;
 		/** Returns the old attempts that the worker may still run (D16 Fence). */
 		openOf(worker: WorkerKey): { row: Row; past: Attempt }[];
-		setMissed(row: Row, past: Attempt, missed: number): void;
+		setSigns(row: Row, past: Attempt, signs: StoredSigns): void;
 		/** `killed`: the attempt ended with its worker's process. */
 		close(row: Row, past: Attempt, how?: Pick<Attempt, "killed" | "workerEnd">): void;
 		closeAt(row: Row, worker: string): void;

@@ -1,10 +1,11 @@
 /** Effect of pings and silence on the jobs of a worker (D16). */
 import {
 	afterOmission,
-	isDisputed,
+	isShared,
 	isSilent,
-	missedAfterDenial,
-	missedAfterSign,
+	isUndisputed,
+	NAMED,
+	signed,
 	signsOfPast,
 	signsOfRun,
 } from "../../core/jobs/attempt-signs.ts";
@@ -46,21 +47,27 @@ export const ping: SharedOperation<"workers.ping"> = {
 		const pinged = { ...q, now };
 		// Old attempts first: those that this ping ends have already ended or were just named.
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
-			const missed = names.has(row.job.id)
-				? missedAfterSign(past, now)
-				: afterOmission(signsOfPast(past, row.job), pinged);
+			if (names.has(row.job.id)) {
+				unit.attempts.setSigns(row, past, signed(past, now));
+				continue;
+			}
+			const missed = afterOmission(signsOfPast(past, row.job), pinged);
 			if (missed === "over") {
 				unit.attempts.close(row, past);
 				over.push(row.job.id);
-			} else if (missed !== past.missed) unit.attempts.setMissed(row, past, missed);
+			} else if (missed !== past.missed) unit.attempts.setSigns(row, past, { missed });
 		}
 		let shared = false;
 		for (const row of held(unit, { endpoint, worker, now })) {
-			shared ||= names.has(row.job.id) && isDisputed(row.job, pinged);
-			const missed = names.has(row.job.id) ? 0 : afterOmission(signsOfRun(row.job), pinged);
+			if (names.has(row.job.id)) {
+				shared ||= isShared(row.job, pinged);
+				unit.transitions.renew(row, now, NAMED);
+				continue;
+			}
+			const missed = afterOmission(signsOfRun(row.job), pinged);
 			if (missed === "over") lost.push(row);
-			else if (names.has(row.job.id)) unit.transitions.renew(row, now, missed);
-			else if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });
+			else if (missed !== row.job.missed)
+				unit.records.update(row, { job: { ...row.job, missed, deniedAt: undefined } });
 		}
 		return { ...takeBack(unit, lost, { over, now }), ...(shared && { shared }) };
 	},
@@ -74,10 +81,8 @@ export const idle: SharedOperation<"workers.idle"> = {
 			({ job }) => job.startedAt !== undefined && job.startedAt < before,
 		);
 		// A take that reports no job ends no run; open polls only stop renewing its lease.
-		for (const row of dead ? [] : rows) {
-			const missed = missedAfterDenial(row.job, before);
-			if (missed !== row.job.missed) unit.records.update(row, { job: { ...row.job, missed } });
-		}
+		for (const row of dead ? [] : rows)
+			if (isUndisputed(row.job)) unit.records.update(row, { job: { ...row.job, deniedAt: before } });
 		const over: string[] = [];
 		const keptOpen: string[] = [];
 		for (const { row, past } of unit.attempts.openOf({ endpoint, worker })) {
@@ -104,6 +109,6 @@ export const renew: SharedOperation<"workers.renew"> = {
 	kind: "write",
 	reads: readsWorker,
 	apply(unit, q) {
-		for (const row of held(unit, q)) if (row.job.missed === 0) unit.transitions.renew(row, q.now);
+		for (const row of held(unit, q)) if (isUndisputed(row.job)) unit.transitions.renew(row, q.now);
 	},
 };

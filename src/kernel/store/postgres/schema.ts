@@ -85,7 +85,7 @@ function targetOf({ name, ask }: Setup): MigrationTarget {
 			);
 		},
 		async applied() {
-			return (await ask<{ number: number }>("SELECT number FROM migrations")).map(({ number }) => number);
+			return await ask<{ number: number; name: string }>("SELECT number, name FROM migrations");
 		},
 		async apply(migration) {
 			await ask("BEGIN");

@@ -24,11 +24,7 @@ const ALL_KEYS = sql(`SELECT ${KEYS.names} FROM keys ORDER BY created_at, id`);
 const KEY_USED = sql(
 	"UPDATE keys SET last_used_at = $2, last_used_address = $3 WHERE id = $1 AND coalesce(last_used_at, 0) < $2",
 );
-/** Servers of the version before accept an earlier key by these two columns. */
-const ROTATE_KEY = sql(
-	"UPDATE keys SET hash = $2, expires_at = coalesce($3, expires_at), previous_hash = NULL, previous_until = NULL " +
-		"WHERE id = $1",
-);
+const ROTATE_KEY = sql("UPDATE keys SET hash = $2, expires_at = coalesce($3, expires_at) WHERE id = $1");
 const REMOVE_KEY = sql("DELETE FROM keys WHERE id = $1");
 const REMOVE_SESSIONS_OF_KEY = sql("DELETE FROM sessions WHERE key_id = $1");
 

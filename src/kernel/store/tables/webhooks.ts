@@ -58,10 +58,8 @@ const END_DEFERRAL = sql("UPDATE deliveries SET due_at = $4 WHERE endpoint = $1 
 
 const RECEIVER = "SELECT unanswered, paused_until FROM receivers WHERE endpoint = $1 AND receiver = $2";
 const FIND_RECEIVER = sql(`${RECEIVER} FOR UPDATE`, RECEIVER);
-/** The other columns are of earlier versions. */
 const PUT_RECEIVER = sql(`
-  INSERT INTO receivers (endpoint, receiver, unanswered, paused_until, failing_since, failures, failed, reason)
-  VALUES ($1, $2, $3, $4, $5, 0, 0, '')
+  INSERT INTO receivers (endpoint, receiver, unanswered, paused_until) VALUES ($1, $2, $3, $4)
   ON CONFLICT (endpoint, receiver)
   DO UPDATE SET unanswered = excluded.unanswered, paused_until = excluded.paused_until`);
 const REMOVE_RECEIVER = sql("DELETE FROM receivers WHERE endpoint = $1 AND receiver = $2");
@@ -108,7 +106,7 @@ export function* attempted({ endpoint, receiver, ...attempt }: Attempt): Work<Re
 		pausedUntil: found[1] === null ? undefined : Number(found[1]),
 	};
 	const after = afterAttempt(before, attempt);
-	if (after) yield* change(PUT_RECEIVER, endpoint, receiver, after.unanswered, after.pausedUntil ?? null, attempt.now);
+	if (after) yield* change(PUT_RECEIVER, endpoint, receiver, after.unanswered, after.pausedUntil ?? null);
 	else if (before) yield* change(REMOVE_RECEIVER, endpoint, receiver);
 	const until = before?.pausedUntil;
 	if (until === undefined || after?.pausedUntil !== undefined) return after;

@@ -1,4 +1,5 @@
 /** Attempts in one transaction, and which may still run at their worker (D16 Fence). */
+import type { StoredSigns } from "../../../core/jobs/attempt-signs.ts";
 import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
@@ -16,16 +17,17 @@ const ROWS = rowsOf<{ job: JobKey; past: Attempt }>({
 	outcome: ["text", ({ past }) => past.end],
 	open: ["int8", ({ past }) => openColumn(past)],
 	missed: ["int8", ({ past }) => past.missed],
+	sign_at: ["int8", ({ past }) => past.signAt],
 	worker_end: ["text", ({ past }) => past.workerEnd],
 });
 const INSERT = statement(`
   INSERT INTO attempts (${ROWS.names}) ${ROWS.select}
   ON CONFLICT (endpoint, job, attempt) DO UPDATE SET open = excluded.open, missed = excluded.missed,
-    worker_end = excluded.worker_end`);
-/** The attempts of a job as JSON text, in a statement that names its table `jobs`. */
+    sign_at = excluded.sign_at, worker_end = excluded.worker_end`);
+/** The attempts of a job as JSON text, where the statement names its table `jobs`. */
 export const ATTEMPTS_OF_JOB = `(
   SELECT json_agg(json_build_array(attempt, worker, started_at, ended_at, outcome, open, missed,
-    worker_end) ORDER BY attempt)::text
+    sign_at, worker_end) ORDER BY attempt)::text
   FROM attempts WHERE attempts.endpoint = jobs.endpoint AND attempts.job = jobs.id)`;
 const LOAD = statement(`SELECT endpoint, id, ${ATTEMPTS_OF_JOB} FROM (${KEYS.select}) AS jobs`);
 const REMOVE = statement(
@@ -41,21 +43,25 @@ type Packed = [
 	outcome: AttemptEnd,
 	open: number,
 	missed: number,
+	signAt: number | null,
 	workerEnd: string | null,
 ];
 
 export function attemptsFrom(json: string | null): Attempt[] {
 	if (json === null) return [];
-	return (JSON.parse(json) as Packed[]).map(([attempt, worker, startedAt, endedAt, end, open, missed, workerEnd]) => ({
-		attempt,
-		worker,
-		startedAt,
-		endedAt,
-		end,
-		missed,
-		...openMembers(open),
-		...(workerEnd !== null && { workerEnd }),
-	}));
+	return (JSON.parse(json) as Packed[]).map(
+		([attempt, worker, startedAt, endedAt, end, open, missed, signAt, workerEnd]) => ({
+			attempt,
+			worker,
+			startedAt,
+			endedAt,
+			end,
+			missed,
+			...(signAt !== null && { signAt }),
+			...openMembers(open),
+			...(workerEnd !== null && { workerEnd }),
+		}),
+	);
 }
 
 export type Attempts = ReturnType<typeof openAttempts>;
@@ -95,7 +101,7 @@ export function openAttempts(run: Runner["run"]) {
 
 		openOf: (row: Row, worker: string): Attempt[] => listOf(row).filter((past) => past.open && past.worker === worker),
 
-		setMissed: (row: Row, past: Attempt, missed: number): void => put(row, { ...past, missed }),
+		setSigns: (row: Row, past: Attempt, { missed, signAt }: StoredSigns): void => put(row, { ...past, missed, signAt }),
 
 		close: (row: Row, past: Attempt, { killed, workerEnd }: Pick<Attempt, "killed" | "workerEnd"> = {}): void =>
 			put(row, {

@@ -41,6 +41,19 @@ it("refuses a store of a newer version, and leaves it alone", async () => {
 	await expect(make(path)).rejects.toThrow(/newer version of Sluice: it is at migration 900/);
 });
 
+it("refuses a store of an unpublished version, and leaves it alone", async () => {
+	const path = newPath();
+	edit(
+		path,
+		`PRAGMA application_id = ${0x534c5549}; CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+		INSERT INTO migrations VALUES (1, '0001_schema.sql'), (2, '0002_resources.sql')`,
+	);
+	await expect(make(path)).rejects.toThrow(/made by an unpublished version of Sluice/);
+	const db = new DatabaseSync(path);
+	expect(db.prepare("SELECT count(*) AS count FROM migrations").get()).toEqual({ count: 2 });
+	db.close();
+});
+
 it("refuses a database of something else, and leaves it alone", async () => {
 	const path = newPath();
 	edit(path, "CREATE TABLE jobs (mine TEXT); PRAGMA user_version = 1");

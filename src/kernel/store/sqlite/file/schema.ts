@@ -35,8 +35,8 @@ function targetOf(db: Database): MigrationTarget {
 			});
 		},
 		async applied() {
-			const applied = db.prepare("SELECT number FROM migrations ORDER BY number").all();
-			return applied.map(([each]) => Number(each));
+			const applied = db.prepare("SELECT number, name FROM migrations ORDER BY number").all();
+			return applied.map(([number, name]) => ({ number: Number(number), name: String(name) }));
 		},
 		async apply(migration) {
 			return inTransaction(db, () => {

@@ -1,4 +1,5 @@
 /** Attempts, and which may still run at their worker (D16 Fence). Descriptions: `operations/unit-of-work.ts`. */
+import type { StoredSigns } from "../../../core/jobs/attempt-signs.ts";
 import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
 import { openColumn, openMembers, STOPPED } from "../../states.ts";
@@ -8,10 +9,10 @@ import { isPurged, type Numbered, type Row } from "./row.ts";
 
 export type Attempts = ReturnType<typeof openAttempts>;
 
-const COLUMNS = "attempt, worker, started_at, ended_at, outcome, open, missed, worker_end";
+const COLUMNS = "attempt, worker, started_at, ended_at, outcome, open, missed, sign_at, worker_end";
 
 function attemptFrom(values: Value[]): Attempt {
-	const [attempt, worker, startedAt, endedAt, end, open, missed, workerEnd] = values;
+	const [attempt, worker, startedAt, endedAt, end, open, missed, signAt, workerEnd] = values;
 	return {
 		attempt: Number(attempt),
 		worker: String(worker),
@@ -19,6 +20,7 @@ function attemptFrom(values: Value[]): Attempt {
 		endedAt: Number(endedAt),
 		end: end as AttemptEnd,
 		missed: Number(missed),
+		...(signAt !== null && { signAt: Number(signAt) }),
 		...openMembers(open),
 		...(workerEnd !== null && { workerEnd: String(workerEnd) }),
 	};
@@ -26,7 +28,7 @@ function attemptFrom(values: Value[]): Attempt {
 
 /** Opens the attempts. `ended` is called with each worker whose old attempts have ended. */
 export function openAttempts(db: Database, records: Pick<Records, "at">, ended: (worker: string) => void) {
-	const insert = db.prepare(`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+	const insert = db.prepare(`INSERT INTO attempts (seq, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 	const select = db.prepare(`SELECT ${COLUMNS} FROM attempts WHERE seq = ? ORDER BY attempt`);
 	const anyOpen = db.prepare("SELECT 1 FROM attempts WHERE worker = ? AND open = 1 LIMIT 1");
 	const anyAtAll = db.prepare("SELECT 1 FROM attempts WHERE open = 1 LIMIT 1");
@@ -36,7 +38,7 @@ export function openAttempts(db: Database, records: Pick<Records, "at">, ended: 
 		`SELECT ${COLUMNS}, seq FROM attempts WHERE worker = ? AND open = 1 ORDER BY seq, attempt`,
 	);
 	const openByEnd = db.prepare("SELECT seq, worker FROM attempts WHERE open = 1 AND outcome IN (?, ?)");
-	const setMissed = db.prepare("UPDATE attempts SET missed = ? WHERE seq = ? AND attempt = ?");
+	const setSigns = db.prepare("UPDATE attempts SET missed = ?, sign_at = ? WHERE seq = ? AND attempt = ?");
 	const forgetMissed = db.prepare("UPDATE attempts SET missed = 0 WHERE open = 1 AND missed > 0");
 	const close = db.prepare("UPDATE attempts SET open = ?, worker_end = ? WHERE seq = ? AND attempt = ?");
 	const closeOfJob = db.prepare("UPDATE attempts SET open = 0 WHERE worker = ? AND seq = ? AND open = 1");
@@ -57,6 +59,7 @@ export function openAttempts(db: Database, records: Pick<Records, "at">, ended: 
 				past.end,
 				openColumn(past),
 				past.missed,
+				past.signAt ?? null,
 				past.workerEnd ?? null,
 			);
 		},
@@ -78,8 +81,8 @@ export function openAttempts(db: Database, records: Pick<Records, "at">, ended: 
 		unstopped: (): { seq: number; worker: string }[] =>
 			openByEnd.all(...STOPPED).map(([seq, worker]) => ({ seq: Number(seq), worker: String(worker) })),
 
-		setMissed({ seq }: Numbered, { attempt }: Attempt, missed: number): void {
-			setMissed.run(missed, seq, attempt);
+		setSigns({ seq }: Numbered, { attempt }: Attempt, { missed, signAt }: StoredSigns): void {
+			setSigns.run(missed, signAt ?? null, seq, attempt);
 		},
 
 		/** Resets missed pings (D16 Outages). */

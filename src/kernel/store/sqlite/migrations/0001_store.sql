@@ -33,11 +33,17 @@ CREATE TABLE jobs (
   queued_at INTEGER NOT NULL,
   started_at INTEGER,
   ended_at INTEGER,
+  -- The last retry.
+  retried_at INTEGER,
   attempt INTEGER NOT NULL DEFAULT 0,
   worker TEXT,
+  -- The version of the release that launched the worker.
+  release INTEGER,
   losses INTEGER NOT NULL DEFAULT 0,
   returns INTEGER NOT NULL DEFAULT 0,
+  -- Pings in a row that omitted the job, and the take that denied it (D16).
   missed INTEGER NOT NULL DEFAULT 0,
+  denied_at INTEGER,
   ttl_ms INTEGER NOT NULL,
   execution_timeout_ms INTEGER NOT NULL,
   lease_ms INTEGER NOT NULL,
@@ -48,6 +54,9 @@ CREATE TABLE jobs (
   due_at INTEGER NOT NULL,
   webhook TEXT,
   s3_config TEXT,
+  -- How the submission is called in other systems: X-Request-Id, and traceparent with tracestate.
+  request_id TEXT,
+  trace TEXT,
   -- Place in the queue, smallest first: below 0 for jobs that joined at the front. Kept while it runs.
   rank INTEGER NOT NULL,
   -- Number of the next chunk, and of the next one to deliver (D7).
@@ -112,8 +121,11 @@ CREATE TABLE attempts (
   started_at INTEGER NOT NULL,
   ended_at INTEGER NOT NULL,
   outcome TEXT NOT NULL,
+  -- 0: over by its worker's word, 1: open, 2: over with its worker's process.
   open INTEGER NOT NULL,
   missed INTEGER NOT NULL,
+  -- The last call after its start that showed that it ran (D16).
+  sign_at INTEGER,
   -- How the process of its worker ended (D47).
   worker_end TEXT,
   PRIMARY KEY (seq, attempt)
@@ -142,11 +154,43 @@ CREATE TABLE endpoints (
   secret TEXT,
   paused INTEGER NOT NULL DEFAULT 0,
   removing INTEGER NOT NULL DEFAULT 0,
-  created_at INTEGER NOT NULL,
-  -- The secret before the last change; it signs together with the new one until then.
-  former_secret TEXT,
-  former_secret_until INTEGER
+  created_at INTEGER NOT NULL
 ) STRICT;
+
+-- Versions of what the workers of an endpoint are launched with.
+CREATE TABLE releases (
+  endpoint TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  launch_hash TEXT NOT NULL,
+  state TEXT NOT NULL,
+  -- Crashes of its workers before one was healthy.
+  failures INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  reason TEXT,
+  created_at INTEGER NOT NULL,
+  created_by TEXT,
+  -- JSON.
+  diff TEXT NOT NULL,
+  -- JSON with encrypted variables.
+  settings TEXT NOT NULL,
+  PRIMARY KEY (endpoint, version)
+) STRICT, WITHOUT ROWID;
+
+-- Templates, logins to registries, network volumes and secrets of the management API.
+CREATE TABLE resources (
+  kind TEXT NOT NULL CHECK (kind IN ('template', 'registry', 'volume', 'secret')),
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  -- JSON of the members that are not secret.
+  body TEXT NOT NULL,
+  -- Encrypted: env of a template, user and password of a registry, value of a secret.
+  sealed TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX resources_name ON resources (kind, name) WHERE kind IN ('registry', 'secret');
 
 CREATE TABLE workers (
   id TEXT PRIMARY KEY,
@@ -163,7 +207,9 @@ CREATE TABLE tokens (
   hash TEXT PRIMARY KEY,
   endpoint TEXT NOT NULL,
   worker TEXT,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- Hash of the settings that the worker was launched with: every server can find its version.
+  launched_as TEXT
 ) STRICT;
 
 CREATE INDEX tokens_worker ON tokens (worker) WHERE worker IS NOT NULL;
@@ -178,13 +224,8 @@ CREATE TABLE keys (
   created_at INTEGER NOT NULL,
   last_used_at INTEGER,
   expires_at INTEGER,
-  last_used_address TEXT,
-  -- The key before the last rotation, and until when it is valid.
-  previous_hash TEXT,
-  previous_until INTEGER
+  last_used_address TEXT
 ) STRICT;
-
-CREATE INDEX keys_previous ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
 
 -- What the store knows about this installation, such as its identity.
 CREATE TABLE meta (
@@ -274,9 +315,7 @@ CREATE TABLE deliveries (
   -- Host and port of the URL.
   receiver TEXT NOT NULL DEFAULT '',
   -- Whether the body is dropped when the delivery is finished: the result of its job was erased on request.
-  erase INTEGER NOT NULL DEFAULT 0,
-  -- Whether an attempt holds the delivery: nothing else makes it due before its hold ends (D21).
-  in_flight INTEGER NOT NULL DEFAULT 0
+  erase INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- What is due by endpoint, so that each gets its turn whatever is due for another.
@@ -296,19 +335,14 @@ CREATE TABLE delivery_bodies (
   tail TEXT
 ) STRICT;
 
--- Receivers whose last attempt failed, by the endpoint that calls them.
+-- Receivers whose last attempt got no answer, by the endpoint that calls them.
 CREATE TABLE receivers (
   endpoint TEXT NOT NULL,
   receiver TEXT NOT NULL,
-  failing_since INTEGER NOT NULL,
-  -- Since then: attempts, deliveries that failed in the end, and attempts without an answer in a row.
-  failures INTEGER NOT NULL,
-  failed INTEGER NOT NULL,
+  -- Attempts without an answer in a row.
   unanswered INTEGER NOT NULL,
-  reason TEXT NOT NULL,
   -- No attempt before.
   paused_until INTEGER,
-  disabled_at INTEGER,
   PRIMARY KEY (endpoint, receiver)
 ) STRICT, WITHOUT ROWID;
 

@@ -32,41 +32,54 @@ CREATE TABLE queue_counts (
 );
 
 -- The record with its texts. A change of state does not rewrite large ones: PostgreSQL keeps those
--- outside of the row.
+-- outside of the row. First the columns that stay, then those that change, and pages have room for the
+-- next versions of their rows: the log of an update within a page leaves out what the beginning and the
+-- end of both versions have in common, so that it repeats no input (decision 0056).
 CREATE TABLE jobs (
-  endpoint text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
   -- Place in lists, last submitted first.
   number bigint NOT NULL,
-  operation text NOT NULL,
-  low_priority boolean NOT NULL,
-  state text COLLATE "C" NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED',
-    'CANCELLED', 'TIMED_OUT')),
   submitted_at bigint NOT NULL,
-  queued_at bigint NOT NULL,
-  started_at bigint,
-  ended_at bigint,
-  attempt bigint NOT NULL,
-  worker text COLLATE "C",
-  losses bigint NOT NULL,
-  returns bigint NOT NULL,
-  missed bigint NOT NULL,
   ttl_ms bigint NOT NULL,
   execution_timeout_ms bigint NOT NULL,
   lease_ms bigint NOT NULL,
-  lease_until bigint,
-  retain_ms bigint NOT NULL,
   record_ms bigint NOT NULL,
-  erased boolean NOT NULL,
-  due_at bigint NOT NULL,
-  webhook text,
-  s3_config text,
+  retain_ms bigint NOT NULL,
   -- Place in the queue, smallest first: below 0 for jobs that joined at the front. Kept while it runs.
   rank bigint NOT NULL,
   -- The epoch of its queue when it began to wait.
   epoch bigint NOT NULL,
+  input_bytes bigint NOT NULL DEFAULT 0,
+  low_priority boolean NOT NULL,
+  endpoint text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  operation text NOT NULL,
+  webhook text,
+  s3_config text,
+  -- How the submission is called in other systems: X-Request-Id, and traceparent with tracestate.
+  request_id text,
+  trace text,
+  input text,
+  state text COLLATE "C" NOT NULL CHECK (state IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED',
+    'CANCELLED', 'TIMED_OUT')),
+  erased boolean NOT NULL,
   -- Whether the job has rows in `attempts`.
   past boolean NOT NULL,
+  queued_at bigint NOT NULL,
+  started_at bigint,
+  ended_at bigint,
+  -- The last retry.
+  retried_at bigint,
+  lease_until bigint,
+  due_at bigint NOT NULL,
+  attempt bigint NOT NULL,
+  worker text COLLATE "C",
+  -- The version of the release that launched the worker.
+  release bigint,
+  losses bigint NOT NULL,
+  returns bigint NOT NULL,
+  -- Pings in a row that omitted the job, and the take that denied it (D16).
+  missed bigint NOT NULL,
+  denied_at bigint,
   -- Number of the next chunk, and of the next one to deliver (D7).
   next_chunk bigint NOT NULL,
   cursor bigint NOT NULL,
@@ -75,16 +88,14 @@ CREATE TABLE jobs (
   reader text,
   reader_end bigint,
   reader_session bigint,
-  input text,
+  output_bytes bigint NOT NULL DEFAULT 0,
   -- While the job runs, its latest progress value (D6).
   output text,
   -- A JSON string: a worker's sentence may hold what text cannot.
   error text,
-  input_bytes bigint NOT NULL DEFAULT 0,
-  output_bytes bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (endpoint, id)
 ) WITH (
-  fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05,
   autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0
 );
@@ -120,6 +131,8 @@ CREATE TABLE attempts (
   -- 0: over by its worker's word, 1: open, 2: over with its worker's process.
   open bigint NOT NULL,
   missed bigint NOT NULL,
+  -- The last call after its start that showed that it ran (D16).
+  sign_at bigint,
   -- How the process of its worker ended (D47).
   worker_end text,
   PRIMARY KEY (endpoint, job, attempt)
@@ -148,11 +161,43 @@ CREATE TABLE endpoints (
   secret text,
   paused boolean NOT NULL DEFAULT false,
   removing boolean NOT NULL DEFAULT false,
-  created_at bigint NOT NULL,
-  -- The secret before the last change; it signs together with the new one until then.
-  former_secret text,
-  former_secret_until bigint
+  created_at bigint NOT NULL
 );
+
+-- Versions of what the workers of an endpoint are launched with.
+CREATE TABLE releases (
+  endpoint text COLLATE "C" NOT NULL,
+  version integer NOT NULL,
+  launch_hash text NOT NULL,
+  state text NOT NULL,
+  -- Crashes of its workers before one was healthy.
+  failures integer NOT NULL,
+  source text NOT NULL,
+  reason text,
+  created_at bigint NOT NULL,
+  created_by text,
+  -- JSON.
+  diff text NOT NULL,
+  -- JSON with encrypted variables.
+  settings text NOT NULL,
+  PRIMARY KEY (endpoint, version)
+);
+
+-- Templates, logins to registries, network volumes and secrets of the management API.
+CREATE TABLE resources (
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('template', 'registry', 'volume', 'secret')),
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  -- JSON of the members that are not secret.
+  body text NOT NULL,
+  -- Encrypted: env of a template, user and password of a registry, value of a secret.
+  sealed text,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (kind, id)
+);
+
+CREATE UNIQUE INDEX resources_name ON resources (kind, name) WHERE kind IN ('registry', 'secret');
 
 CREATE TABLE workers (
   id text COLLATE "C" PRIMARY KEY,
@@ -169,13 +214,15 @@ CREATE TABLE tokens (
   hash text COLLATE "C" PRIMARY KEY,
   endpoint text COLLATE "C" NOT NULL,
   worker text COLLATE "C",
-  created_at bigint NOT NULL
+  created_at bigint NOT NULL,
+  -- Hash of the settings that the worker was launched with: every server can find its version.
+  launched_as text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
 CREATE INDEX tokens_worker ON tokens (worker) WHERE worker IS NOT NULL;
 CREATE INDEX tokens_endpoint ON tokens (endpoint);
 
--- `scopes` and `endpoints` are JSON lists. `number` is the order of making.
+-- `scopes` and `endpoints` are JSON lists.
 CREATE TABLE keys (
   id text COLLATE "C" PRIMARY KEY,
   hash text COLLATE "C" NOT NULL UNIQUE,
@@ -184,15 +231,9 @@ CREATE TABLE keys (
   endpoints text,
   created_at bigint NOT NULL,
   last_used_at bigint,
-  number bigint GENERATED ALWAYS AS IDENTITY,
   expires_at bigint,
-  last_used_address text,
-  -- The key before the last rotation, and until when it is valid.
-  previous_hash text COLLATE "C",
-  previous_until bigint
+  last_used_address text
 );
-
-CREATE INDEX keys_previous ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
 
 -- What the store knows about this installation, such as its identity. Values stay as large as they
 -- are: one of them is there to see whether a disk takes it. Each trial write of an outage leaves nine
@@ -209,6 +250,7 @@ ALTER TABLE meta ALTER COLUMN value SET STORAGE EXTERNAL;
 
 -- Sessions of the console (D31). They end with their key.
 CREATE TABLE sessions (
+  -- By the sum of these, other servers notice that sessions have changed.
   number bigint GENERATED ALWAYS AS IDENTITY,
   id text COLLATE "C" PRIMARY KEY,
   hash text COLLATE "C" NOT NULL UNIQUE,
@@ -272,29 +314,28 @@ CREATE INDEX ended_workers_of ON ended_workers (endpoint, ended_at);
 -- Webhook deliveries (D21). `due_at` is there exactly while the state is pending. The body is a
 -- column here, unlike in SQLite: PostgreSQL keeps a large one outside of the row and does not write
 -- it again with each try, a small one costs less in the row than a second row with an index would.
+-- The order of columns and the room in pages are as those of jobs.
 CREATE TABLE deliveries (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  created_at bigint NOT NULL,
   id text COLLATE "C" NOT NULL UNIQUE,
   endpoint text COLLATE "C" NOT NULL,
   job text COLLATE "C" NOT NULL,
   -- A JSON string: a client may write what text cannot hold.
   url text NOT NULL,
+  -- Host and port of the URL.
+  receiver text COLLATE "C" NOT NULL DEFAULT '',
+  body text NOT NULL,
+  -- Whether the body is dropped when the delivery is finished: the result of its job was erased on request.
+  erase boolean NOT NULL DEFAULT false,
+  used integer NOT NULL DEFAULT 0,
+  due_at bigint,
   state text COLLATE "C" NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
   -- JSON list of the last tries.
   tries text NOT NULL DEFAULT '[]',
-  used integer NOT NULL DEFAULT 0,
-  created_at bigint NOT NULL,
-  due_at bigint,
-  body text NOT NULL,
-  -- Host and port of the URL.
-  receiver text COLLATE "C" NOT NULL DEFAULT '',
-  -- Whether the body is dropped when the delivery is finished: the result of its job was erased on request.
-  erase boolean NOT NULL DEFAULT false,
-  -- Whether an attempt holds the delivery: nothing else makes it due before its hold ends (D21).
-  in_flight boolean NOT NULL DEFAULT false,
   CHECK ((state = 'pending') = (due_at IS NOT NULL))
 ) WITH (
-  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+  fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0
 );
 
@@ -306,19 +347,14 @@ CREATE INDEX deliveries_endpoint ON deliveries (endpoint, number);
 CREATE INDEX deliveries_job ON deliveries (job, number);
 CREATE INDEX deliveries_undelivered ON deliveries (state, number) WHERE state <> 'delivered';
 
--- Receivers whose last attempt failed, by the endpoint that calls them.
+-- Receivers whose last attempt got no answer, by the endpoint that calls them.
 CREATE TABLE receivers (
   endpoint text COLLATE "C" NOT NULL,
   receiver text COLLATE "C" NOT NULL,
-  failing_since bigint NOT NULL,
-  -- Since then: attempts, deliveries that failed in the end, and attempts without an answer in a row.
-  failures bigint NOT NULL,
-  failed bigint NOT NULL,
+  -- Attempts without an answer in a row.
   unanswered bigint NOT NULL,
-  reason text NOT NULL,
   -- No attempt before.
   paused_until bigint,
-  disabled_at bigint,
   PRIMARY KEY (endpoint, receiver)
 );
 
