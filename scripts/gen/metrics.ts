@@ -4,8 +4,8 @@ import { MODULES } from "../../src/modules/index.ts";
 import { code, type Page, plain, table } from "./markdown.ts";
 
 const OF_MODULES = await Promise.all(
-	MODULES.flatMap(({ name, families }) =>
-		families ? [families().then((all) => [`Module ${code(name)}`, all] as const)] : [],
+	MODULES.flatMap(({ name, familyDescriptions }) =>
+		familyDescriptions ? [familyDescriptions().then((all) => [`Module ${code(name)}`, all] as const)] : [],
 	),
 );
 

@@ -181,7 +181,7 @@ it("D40: families are those of open modules, and without samples those of others
 	const module = (name: string, opens?: "start"): Module => ({
 		name,
 		...(opens && { opens }),
-		families: async () => [{ ...described, name }],
+		familyDescriptions: async () => [{ ...described, name }],
 		open: async () => {
 			if (!opens) expect.fail("it is opened");
 			return { families: async () => [{ ...described, name, samples: [[[], 1]] }] };

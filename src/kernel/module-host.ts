@@ -112,10 +112,10 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		},
 		/** Opens none. */
 		async families(): Promise<Family[]> {
-			const all = modules.map(async ({ name, families }) => {
+			const all = modules.map(async ({ name, familyDescriptions }) => {
 				const its = await opened.get(name)?.catch(() => undefined);
 				if (its?.families) return await its.families();
-				return ((await families?.()) ?? []).map((each) => ({ ...each, samples: [] }));
+				return ((await familyDescriptions?.()) ?? []).map((each) => ({ ...each, samples: [] }));
 			});
 			return (await Promise.all(all)).flat();
 		},

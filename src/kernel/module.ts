@@ -50,7 +50,7 @@ export interface Module<Settings = unknown> {
 	/** It is also opened when a worker starts, one of whose variables has such a text: it replaces the text. */
 	readonly fillsVariables?: RegExp;
 	/** What the open module adds to `/metrics`, for its reference page. */
-	families?(): Promise<readonly FamilyDescription[]>;
+	familyDescriptions?(): Promise<readonly FamilyDescription[]>;
 	/** The kernel keeps the last lines of its log for it, also those before it is opened. */
 	readonly readsLog?: true;
 	/**

@@ -112,7 +112,7 @@ it("D40: the text is well-formed: families with help and type, samples in order,
 
 /** Families of metrics and of other modules. */
 async function described(): Promise<FamilyDescription[]> {
-	const others = await Promise.all(MODULES.flatMap(({ families }) => families?.() ?? []));
+	const others = await Promise.all(MODULES.flatMap(({ familyDescriptions }) => familyDescriptions?.() ?? []));
 	return [...Object.values(AREAS).flat(), ...others.flat()];
 }
 

@@ -73,8 +73,8 @@ export interface Exit {
  * start (`initTimeoutMs`). `running`: it waits no more. `ending`: the platform will end it, so it gets no more jobs,
  * is replaced, and its exit is no crash.
  */
-export type Notice = { workerId: string } & WorkerState;
-export type WorkerState = ({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" };
+export type Notice = { workerId: string } & PlatformState;
+export type PlatformState = ({ state: "waiting" | "ending" } & WorkerReason) | { state: "running" };
 
 export interface StraySearch {
 	serviceId: string;

@@ -6,7 +6,7 @@ import {
 	type Notice,
 	PlatformUnavailable,
 	type WorkerSpec,
-	type WorkerState,
+	type PlatformState,
 } from "./launcher.ts";
 import { logPath, tail } from "./logs/log-files.ts";
 import { pruneLogs } from "./logs/old-logs.ts";
@@ -195,7 +195,7 @@ export abstract class WatchedWorkers<W extends WatchedWorker, S extends WorkerSp
 		worker.reported.resolve();
 	}
 
-	protected notice(worker: W, state: WorkerState): void {
+	protected notice(worker: W, state: PlatformState): void {
 		const text = JSON.stringify(state);
 		if (worker.noticed === text || this.isClosed) return;
 		worker.noticed = text;

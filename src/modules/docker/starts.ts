@@ -4,7 +4,7 @@ import { compareWaiting } from "../../kernel/core/workers/priority.ts";
 import type { LocalMs } from "../../kernel/lib/time.ts";
 import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
-import type { Exit, Handle, WorkerState } from "../../kernel/launchers/launcher.ts";
+import type { Exit, Handle, PlatformState } from "../../kernel/launchers/launcher.ts";
 import { containerName } from "./container-options.ts";
 import { GpusTaken, startContainer } from "./container.ts";
 import { isUnanswered, Unreachable } from "./daemon.ts";
@@ -22,7 +22,7 @@ interface Deps {
 	clock: Clock;
 	hosts: DockerHosts;
 	workers: ReadonlyMap<string, Worker>;
-	onNotice(worker: Worker, state: WorkerState): void;
+	onNotice(worker: Worker, state: PlatformState): void;
 	/** An accepted worker has a place and so a handle. */
 	onHandle(worker: Worker, handle: Handle): void;
 	onRunning(worker: Worker, host: DockerHost, container: string): void;

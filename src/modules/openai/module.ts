@@ -5,6 +5,6 @@ import { OPENAI_ROUTES } from "./routes.ts";
 export const openai: ServiceModule = {
 	name: "openai",
 	routes: OPENAI_ROUTES,
-	families: async () => (await import("./families.ts")).FAMILIES,
+	familyDescriptions: async () => (await import("./families.ts")).FAMILIES,
 	open: async (kernel) => (await import("./open.ts")).openOpenai(kernel),
 };

@@ -1,7 +1,7 @@
 /** Reads rows of `squeue` and records of `scontrol` and `sacct`. */
 import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
-import type { Exit, WorkerState } from "../../kernel/launchers/launcher.ts";
+import type { Exit, PlatformState } from "../../kernel/launchers/launcher.ts";
 import { AGAIN, STARTED_AGAIN } from "./script.ts";
 import { endReason, OVER_MEMORY, PENDING, SIGNAL_NOTES } from "./slurm-texts.ts";
 
@@ -76,7 +76,7 @@ export function waitingReason({ id, state, reason }: JobRow): WorkerReason {
 }
 
 /** `drainBeforeS`: time before its limit at which a job counts as ending, at most half of the limit. */
-export function noticeOf(row: JobRow, drainBeforeS: number): WorkerState {
+export function noticeOf(row: JobRow, drainBeforeS: number): PlatformState {
 	const { id, leftS, limitS = Infinity } = row;
 	if (isWaiting(row.state)) return { state: "waiting", ...waitingReason(row) };
 	if (leftS === undefined || leftS > Math.min(drainBeforeS, limitS / 2)) return { state: "running" };

@@ -11,6 +11,6 @@ export const webhooks: ServiceModule = {
 	errors: ERRORS,
 	events: EVENTS,
 	commands: { heading: "Run", load: async () => [(await import("./commands.ts")).webhooks] },
-	families: async () => (await import("./families.ts")).FAMILIES,
+	familyDescriptions: async () => (await import("./families.ts")).FAMILIES,
 	open: async (kernel) => (await import("./open.ts")).openWebhooks(kernel),
 };

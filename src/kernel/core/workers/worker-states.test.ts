@@ -18,20 +18,20 @@ type Moves<T extends string> = Partial<Record<T, T>> | "any";
 /** Where each event leads from each stage and course where it may happen; `any`: it may in each, and keeps it. */
 const EXPECTED: Record<WorkerEvent, { stage: Moves<WorkerStage>; course: Moves<WorkerCourse> }> = {
 	call: { stage: { starting: "ready" }, course: "any" },
-	sleep: { stage: { ready: "falling_asleep" }, course: { staying: "staying" } },
+	begin_sleep: { stage: { ready: "falling_asleep" }, course: { staying: "staying" } },
 	stay_awake: { stage: { falling_asleep: "ready" }, course: "any" },
-	fall_asleep: { stage: { falling_asleep: "asleep" }, course: "any" },
+	complete_sleep: { stage: { falling_asleep: "asleep" }, course: "any" },
 	find_asleep: { stage: { starting: "asleep", ready: "asleep", asleep: "asleep" }, course: "any" },
-	wake: { stage: { asleep: "waking" }, course: { staying: "staying" } },
-	wake_up: { stage: { waking: "ready" }, course: "any" },
+	begin_wake: { stage: { asleep: "waking" }, course: { staying: "staying" } },
+	complete_wake: { stage: { waking: "ready" }, course: "any" },
 	retire: { stage: "any", course: { staying: "retiring", retiring: "retiring" } },
-	keep: { stage: "any", course: { staying: "staying", retiring: "staying" } },
+	withdraw_retire: { stage: "any", course: { staying: "staying", retiring: "staying" } },
 	close: { stage: "any", course: { staying: "closed", retiring: "closed", closed: "closed" } },
 	stop: {
 		stage: "any",
 		course: { staying: "stopping", retiring: "stopping", closed: "stopping", stopping: "stopping" },
 	},
-	resume: { stage: "any", course: { stopping: "staying" } },
+	withdraw_stop: { stage: "any", course: { stopping: "staying" } },
 	end: { stage: "any", course: { staying: "ended", retiring: "ended", closed: "ended", stopping: "ended" } },
 };
 const EVENTS = Object.keys(EXPECTED) as WorkerEvent[];
@@ -61,7 +61,12 @@ describe("machine", () => {
 	});
 
 	it("D28: polls end where a worker gets no more jobs", () => {
-		expect(EVENTS.filter((on) => workerEffects(on).includes("polls"))).toEqual(["sleep", "retire", "close", "stop"]);
+		expect(EVENTS.filter((on) => workerEffects(on).includes("polls"))).toEqual([
+			"begin_sleep",
+			"retire",
+			"close",
+			"stop",
+		]);
 	});
 
 	it("D28: a stage in which a worker is not awake has its begin", () => {
@@ -83,9 +88,10 @@ it("D28: whatever happens, GPUs are given up and taken by a command, and a stop 
 			for (const on of events) {
 				const to = nextWorkerState(state, on);
 				if (!to) continue;
-				if (to.stage === "asleep" && state.stage !== "asleep") expect(["fall_asleep", "find_asleep"]).toContain(on);
-				if (state.stage === "asleep" && to.stage !== "asleep") expect([on, state.course]).toEqual(["wake", "staying"]);
-				if (state.course === "stopping" && to.course !== "stopping") expect(["resume", "end"]).toContain(on);
+				if (to.stage === "asleep" && state.stage !== "asleep") expect(["complete_sleep", "find_asleep"]).toContain(on);
+				if (state.stage === "asleep" && to.stage !== "asleep")
+					expect([on, state.course]).toEqual(["begin_wake", "staying"]);
+				if (state.course === "stopping" && to.course !== "stopping") expect(["withdraw_stop", "end"]).toContain(on);
 				if (state.course === "closed") expect(["closed", "stopping", "ended"]).toContain(to.course);
 				if (to.stage === "starting") expect(state.stage).toBe("starting");
 				state = to;

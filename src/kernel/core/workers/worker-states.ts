@@ -43,14 +43,14 @@ interface Rule {
 export const WORKER_RULES = [
 	{ on: "call", stage: { from: ["starting"], to: "ready" }, effects: ["ready"], source: "D28" },
 	{
-		on: "sleep",
+		on: "begin_sleep",
 		stage: { from: ["ready"], to: "falling_asleep" },
 		course: { from: ["staying"], to: "staying" },
 		effects: ["since", "polls"],
 		source: "D28",
 	},
 	{ on: "stay_awake", stage: { from: ["falling_asleep"], to: "ready" }, effects: [], source: "D28" },
-	{ on: "fall_asleep", stage: { from: ["falling_asleep"], to: "asleep" }, effects: ["since"], source: "D28" },
+	{ on: "complete_sleep", stage: { from: ["falling_asleep"], to: "asleep" }, effects: ["since"], source: "D28" },
 	// As its stored handle says.
 	{
 		on: "find_asleep",
@@ -59,15 +59,15 @@ export const WORKER_RULES = [
 		source: "D28",
 	},
 	{
-		on: "wake",
+		on: "begin_wake",
 		stage: { from: ["asleep"], to: "waking" },
 		course: { from: ["staying"], to: "staying" },
 		effects: ["since"],
 		source: "D28",
 	},
-	{ on: "wake_up", stage: { from: ["waking"], to: "ready" }, effects: ["ready"], source: "D28" },
+	{ on: "complete_wake", stage: { from: ["waking"], to: "ready" }, effects: ["ready"], source: "D28" },
 	{ on: "retire", course: { from: ["staying", "retiring"], to: "retiring" }, effects: ["polls"], source: "D28" },
-	{ on: "keep", course: { from: ["staying", "retiring"], to: "staying" }, effects: [], source: "D28" },
+	{ on: "withdraw_retire", course: { from: ["staying", "retiring"], to: "staying" }, effects: [], source: "D28" },
 	{ on: "close", course: { from: ["staying", "retiring", "closed"], to: "closed" }, effects: ["polls"], source: "D34" },
 	{
 		on: "stop",
@@ -76,7 +76,7 @@ export const WORKER_RULES = [
 		source: "D34",
 	},
 	// Its platform did not answer, and it was only not needed.
-	{ on: "resume", course: { from: ["stopping"], to: "staying" }, effects: [], source: "D27" },
+	{ on: "withdraw_stop", course: { from: ["stopping"], to: "staying" }, effects: [], source: "D27" },
 	{
 		on: "end",
 		course: { from: ["staying", "retiring", "closed", "stopping"], to: "ended" },

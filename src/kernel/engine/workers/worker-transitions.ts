@@ -130,14 +130,14 @@ export function beginRoom(worker: WorkerLife, now: EpochMs): void {
 }
 
 export function beginSleep(worker: WorkerLife, now: EpochMs): boolean {
-	if (!advance(worker, "sleep", now)) return false;
+	if (!advance(worker, "begin_sleep", now)) return false;
 	writable(worker).roomSince = undefined;
 	return true;
 }
 
 export const cancelSleep = (worker: WorkerLife): boolean => advance(worker, "stay_awake");
 
-export const completeSleep = (worker: WorkerLife, now: EpochMs): boolean => advance(worker, "fall_asleep", now);
+export const completeSleep = (worker: WorkerLife, now: EpochMs): boolean => advance(worker, "complete_sleep", now);
 
 /** It sleeps, as its stored handle says. */
 export const restoreSleep = (worker: WorkerLife, since: EpochMs): boolean => advance(worker, "find_asleep", since);
@@ -147,12 +147,12 @@ export function beginWake(
 	worker: WorkerLife,
 	{ now, roomSince }: { now: EpochMs; roomSince: EpochMs | undefined },
 ): void {
-	if (advance(worker, "wake", now)) writable(worker).roomSince = roomSince;
+	if (advance(worker, "begin_wake", now)) writable(worker).roomSince = roomSince;
 }
 
 /** `began`: when its command did. */
 export function completeWake(worker: WorkerLife, { now, began }: { now: EpochMs; began: EpochMs }): void {
-	if (!advance(worker, "wake_up", now)) return;
+	if (!advance(worker, "complete_wake", now)) return;
 	const own = writable(worker);
 	own.startingSince = began;
 	own.seenAt = now;
@@ -167,7 +167,7 @@ export function markRetiring(worker: WorkerLife, why: string, code?: WorkerReaso
 
 /** Withdraws {@link markRetiring}, unless its platform will end it. */
 export function withdrawRetiring(worker: WorkerLife): boolean {
-	return worker.notice?.state !== "ending" && advance(worker, "keep");
+	return worker.notice?.state !== "ending" && advance(worker, "withdraw_retire");
 }
 
 /** It gets no more jobs, and is not asked to end, or not yet. */
@@ -199,7 +199,7 @@ export function clearUnstopped(worker: WorkerLife): void {
 
 /** Withdraws its stop: it lives, and jobs may come that nothing else can take now. */
 export function withdrawStop(worker: WorkerLife): void {
-	if (!advance(worker, "resume")) return;
+	if (!advance(worker, "withdraw_stop")) return;
 	const own = writable(worker);
 	delete own.ending;
 	if (worker.notice?.state === "ending") delete own.notice;

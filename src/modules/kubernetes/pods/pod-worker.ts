@@ -2,7 +2,7 @@
 import type { Clock } from "../../../kernel/system/clock.ts";
 import type { LocalMs } from "../../../kernel/lib/time.ts";
 import type { ExitReason } from "../../../kernel/core/workers/worker-reason.ts";
-import type { Exit, WorkerState } from "../../../kernel/launchers/launcher.ts";
+import type { Exit, PlatformState } from "../../../kernel/launchers/launcher.ts";
 import { WatchedWorker } from "../../../kernel/launchers/watched-workers.ts";
 import { BusyMark } from "./busy-mark.ts";
 import { isPassing, isUnanswered, sentenceOf } from "../api/client.ts";
@@ -46,7 +46,7 @@ interface WorkerOptions {
 	clock: Clock;
 	logDir: string;
 	log: (message: string) => void;
-	onState: (worker: PodWorker, state: WorkerState) => void;
+	onState: (worker: PodWorker, state: PlatformState) => void;
 	onExit: (worker: PodWorker, end: Pick<Exit, "code" | "reason">) => void;
 }
 
@@ -247,7 +247,7 @@ export class PodWorker extends WatchedWorker {
 	}
 
 	/** Reports the state of the worker; one that runs from the start needs no notice. */
-	#report(state: WorkerState): void {
+	#report(state: PlatformState): void {
 		if (this.noticed !== "" || state.state !== "running") this.#q.onState(this, state);
 	}
 }
