@@ -110,7 +110,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		async signInLink(): Promise<string | undefined> {
 			return await (await authenticatingModule())?.signInLink?.();
 		},
-		/** Opens none. */
+		/** Families of all modules, without opening any: one that is not open contributes its families without samples. */
 		async families(): Promise<Family[]> {
 			const all = modules.map(async ({ name, familyDescriptions }) => {
 				const its = await opened.get(name)?.catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * A capability that can be removed: a folder in `src/modules` and a line in its list. What is here is data, loaded at
- * every start; `open` imports what runs.
+ * A capability that can be removed: a folder in `src/modules` and its entry in a list there. `Module` is data, loaded
+ * at every start; its `open` imports what runs.
  */
 import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
@@ -24,13 +24,13 @@ import type { SignedPost } from "./post/contract.ts";
 import type { RecentLines } from "./system/recent-lines.ts";
 
 export interface Module<Settings = unknown> {
-	/** That of its folder, and of its member of `sluice.yaml`. */
+	/** Name of its folder, and of its member of `sluice.yaml`. */
 	readonly name: string;
 	/** Its member of `sluice.yaml`. A start opens the module only if the file has it. */
 	readonly settings?: ModuleSettings<Settings>;
 	/**
-	 * In place of {@link settings}, where variables of the environment have them: `read` is called at the start if the
-	 * name of any variable begins with the prefix. Undefined: the module is off.
+	 * Used instead of {@link settings} by a module whose settings are variables of the environment. `read` is called at
+	 * the start if the name of any variable begins with the prefix. If it returns undefined, the module is off.
 	 */
 	readonly fromVariables?: { readonly prefix: string; read(env: Env): Promise<Settings | undefined> };
 	readonly routes?: readonly RouteDefinition[];
@@ -41,17 +41,17 @@ export interface Module<Settings = unknown> {
 	 * asks for it, even if it has settings.
 	 */
 	readonly opens?: "start" | "use";
-	/** It is also opened before an endpoint with such settings is used: at the start, or when they are stored. */
+	/** Returns whether an endpoint needs the module, which is then opened before the endpoint is used. */
 	readonly opensFor?: (endpoint: Endpoint) => boolean;
 	/** It is also opened by a request with a cookie and without a key, and for its sign-in link. */
 	readonly authenticates?: true;
 	/** It is also opened when a launcher asks for a login to a registry of images: that of a host, or one by id. */
 	readonly registryLogins?: "host" | "id";
-	/** It is also opened when a worker starts, one of whose variables has such a text: it replaces the text. */
+	/** It is also opened when a worker starts with a variable that contains such a text, which the module replaces. */
 	readonly fillsVariables?: RegExp;
-	/** What the open module adds to `/metrics`, for its reference page. */
+	/** Describes the families that the open module adds to `/metrics`: for the reference, and while it is not open. */
 	familyDescriptions?(): Promise<readonly FamilyDescription[]>;
-	/** The kernel keeps the last lines of its log for it, also those before it is opened. */
+	/** The kernel keeps the last lines of its log for the module, also those written before it is opened. */
 	readonly readsLog?: true;
 	/**
 	 * Called at the start if there are settings or `opens` says so, else when something first asks for the module: a call
@@ -65,15 +65,15 @@ export interface OpenModule {
 	readonly handlers?: Readonly<Record<string, (call: never) => unknown>>;
 	/** Started in the order of the list of modules, or when the module opens later; stopped in reverse. */
 	readonly services?: readonly Service[];
-	/** Sees answers of routes, the kernel's too. Only of modules that are opened at the start. */
+	/** Called with the outcome of each request, also of the kernel's routes. Only for modules opened at the start. */
 	readonly answered?: AnsweredOf;
-	/** Used from then on. Of all modules, one has a hook. */
+	/** Called by the kernel while the module is open. At most one module has each hook. */
 	readonly hooks?: Hooks;
-	/** Read for `/metrics` and by modules that decide by figures of others. Without what cannot be read now. */
+	/** Samples for `/metrics`, and for modules that decide by figures of others. Leaves out what cannot be read now. */
 	families?(): Promise<readonly Family[]>;
 	/** Called when the service has stopped, while the store is still open. */
 	close?(): Promise<void>;
-	/** Asked if the module says so in `authenticates`. */
+	/** Used if `authenticates` is set. */
 	readonly authenticator?: Authenticator;
 	/** Creates a link that signs in the operator at the machine: its path. Undefined without any key. */
 	signInLink?(): Promise<string | undefined>;
@@ -94,11 +94,11 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	/** Limits which jobs this server hands to workers of an endpoint. */
 	jobs: Pick<Engine["jobs"], "setShare">;
 	releases: Engine["releases"];
-	/** Names this server among those that share a store, else this run of it. */
+	/** Id of this server among those that share a store; with a store of its own, of this run. */
 	instance: string;
-	/** Keys, the count of wrong credentials, and the news that another server may have changed credentials. */
+	/** Keys, the count of wrong credentials, and a listener for changes of credentials by other servers. */
 	access: Pick<Access, "keys" | "failures" | "onChange">;
-	/** Names the store, and with it the service, for as long as it exists. */
+	/** Id of the store, and so of the service, created with it. */
 	storeId: string;
 	/** Folder of a site that was built beside the service, such as `console`. */
 	siteFolder: (name: string) => string;
@@ -112,7 +112,7 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	url: Promise<string>;
 	/** One POST to an address, which may be refused for the network that it is in. */
 	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
-	/** Families of all modules; of one that is not open without samples. */
+	/** Families of all modules. A module that is not open contributes its families without samples. */
 	families: () => Promise<readonly Family[]>;
 	/** The last lines of the log. Empty unless a module says `readsLog`. */
 	log: Pick<RecentLines, "read">;

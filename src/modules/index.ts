@@ -1,4 +1,4 @@
-/** The modules, in the order in which their services start. A line removed here removes a capability. */
+/** The modules, in the order in which their services start. Removing an import and its entry removes the module. */
 import { alerts } from "./alerts/module.ts";
 import { audit } from "./audit/module.ts";
 import { backup } from "./backup/module.ts";

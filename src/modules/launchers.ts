@@ -1,6 +1,6 @@
 /**
  * The launchers that are modules, which the kernel imports as `#launchers`: the schema of endpoints is made of their
- * definitions, which are data. A line removed here removes a launcher.
+ * definitions, which are data. Removing an import and its entry removes the launcher.
  */
 import type { LauncherDefinition } from "../kernel/launchers/definition.ts";
 import { DOCKER } from "./docker/definition.ts";

@@ -30,11 +30,11 @@ export const ENDPOINT = object({
 	webhookSecretSet: FLAG,
 	"formerWebhookSecretUntil?": {
 		...MOMENT,
-		description: "Until then the secret before the last change signs webhooks too.",
+		description: "Until this moment the former secret signs webhooks too.",
 	},
 	paused: { ...FLAG, description: "Jobs are accepted and queued, but not sent to workers." },
 	createdAt: MOMENT,
-	version: { ...COUNT, description: "Of what its workers are launched with; see listReleases." },
+	version: { ...COUNT, description: "Version of the settings with which its workers are launched; see listReleases." },
 	"rolledBack?": {
 		...TEXT,
 		description: "Why this version has the settings of an earlier one: the workers of the one before it crashed.",
@@ -79,7 +79,7 @@ export const OVERLAP = whole("overlap", {
 	minimum: 0,
 	maximum: 7 * 86_400,
 	default: 86_400,
-	description: "Seconds for which webhooks are signed with the former secret too; 0 for one that is known to others.",
+	description: "Seconds for which webhooks are signed with the former secret too; 0 if others know that secret.",
 });
 
 export const LIST_ENDPOINTS = route("listEndpoints", "GET /v1/endpoints", "read", {

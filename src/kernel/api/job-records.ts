@@ -40,11 +40,11 @@ export type JobSummary = Static<typeof JOB_SUMMARY>;
 const LISTED_PAGE = extend(pageOf("jobs", JOB_SUMMARY), {
 	"searchedTo?": {
 		...MOMENT,
-		description: "With search, while next is not null: jobs submitted before this moment were not searched yet.",
+		description: "Given with search while next is not null: jobs submitted before this moment were not searched yet.",
 	},
 	"matching?": object(
 		{ count: COUNT, more: { ...FLAG, description: `Only the newest ${MOST_READ} jobs were counted.` } },
-		{ description: "How many jobs match the filter, without search; with count=true." },
+		{ description: "With count=true and without search: how many jobs match the filter." },
 	),
 });
 export type JobList = Static<typeof LISTED_PAGE>;
@@ -59,7 +59,8 @@ const ATTEMPT = object({
 	"workerEnd?": { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
 	"continues?": {
 		...COUNT,
-		description: "The lost attempt that went on in this one: its worker posted before another worker got the job.",
+		description:
+			"Number of the lost attempt that this one continues: its worker posted before another worker got the job.",
 	},
 	"stop?": {
 		enum: STOP_STEPS,
@@ -87,22 +88,22 @@ export const JOB_DETAIL = extend(LISTED_JOB, {
 		{
 			code: { enum: REASON_CODES },
 			message: TEXT,
-			"since?": { ...MOMENT, description: "When the worker that starts was started." },
+			"since?": { ...MOMENT, description: "When the worker for which it waits was started." },
 			"retryAt?": { ...MOMENT, description: "When the next worker is started after a crash." },
 			"worker?": { ...ENDED_WORKER, description: "The last worker, if workers crash." },
 		},
-		{ description: "Why it waits; only while it does." },
+		{ description: "Why it waits, while it does." },
 	),
 	operation: { enum: ["run", "runsync", "openai"] },
 	lowPriority: FLAG,
 	"requestId?": { ...TEXT, description: "X-Request-Id of the submission, if its client sent one." },
 	"trace?": object(
-		{ id: TEXT, "url?": { ...TEXT, description: "Its page, by the setting console.traceUrl." } },
-		{ description: "Where traces are exported, or its client sent one. Its spans may not have been sampled." },
+		{ id: TEXT, "url?": { ...TEXT, description: "Address of the trace, made by the setting console.traceUrl." } },
+		{ description: "Its trace, if traces are exported or its client sent one. Its spans may not have been sampled." },
 	),
 	policy: object({ ttl: MS, executionTimeout: MS }),
-	"webhook?": { ...TEXT, description: "Only scheme and host for a key with the scope read." },
-	s3Config: { ...FLAG, description: "Whether there is one; it is not shown." },
+	"webhook?": { ...TEXT, description: "Address of its webhook; a key with the scope read gets only scheme and host." },
+	s3Config: { ...FLAG, description: "Whether the submission has one; it is not shown." },
 	chunks: object(
 		{ written: COUNT, delivered: COUNT },
 		{ description: "Numbers of the next chunk to be written and of the next to be delivered." },
@@ -118,7 +119,7 @@ export const WORKER_FILTER = text("worker", 128, "Only jobs whose current or las
 export const FROM = moment("from", "Only jobs submitted at this moment or later.");
 export const TO = moment("to", "Only jobs submitted before this moment.");
 export const ID_FILTER = text("id", 100, "Only the job with this id.");
-export const EXPIRED = flag("expired", "Also jobs whose result has expired: their records are kept longer.");
+export const EXPIRED = flag("expired", "Includes jobs whose result has expired: their records are kept longer.");
 
 export const SEARCH = text(
 	"search",
@@ -128,8 +129,8 @@ export const SEARCH = text(
 		`found by "user":"alice". A page reads about ${MOST_SEARCHED} jobs or ` +
 		`${MOST_SEARCHED_BYTES / 2 ** 20} MiB of inputs; follow next.`,
 );
-export const PREVIEW = flag("preview", "With the beginning of each input.");
-export const WITH_COUNT = flag("count", "With the number of jobs that match the filter.");
+export const PREVIEW = flag("preview", "Adds the beginning of each input.");
+export const WITH_COUNT = flag("count", "Adds the number of jobs that match the filter.");
 
 const LIST_JOBS = route("listJobs", "GET /v1/endpoints/:endpoint/jobs", "read", {
 	summary: "Jobs of the endpoint, most recently submitted first.",
@@ -149,15 +150,15 @@ const GET_JOB = route("getJob", "GET /v1/endpoints/:endpoint/jobs/:job", "read",
 });
 
 export const BULK = object({
-	matched: { ...COUNT, description: "Matching jobs among those checked." },
-	done: { ...COUNT, description: "Those that were changed; 0 for a dry run." },
+	matched: { ...COUNT, description: "Number of jobs of this batch that match." },
+	done: { ...COUNT, description: "Number of jobs that were changed; 0 for a dry run." },
 	more: { ...FLAG, description: "More jobs may match." },
 	next: { type: ["string", "null"], description: "The cursor to continue with; null at the end." },
 });
 export type Bulk = Static<typeof BULK>;
 
 const BULK_BODY = {
-	description: "Which jobs; without a filter all of the endpoint that can be cancelled, or retried.",
+	description: "A filter of jobs; without one, all jobs of the endpoint that can be cancelled, or retried.",
 	schema: BULK_SCHEMA,
 	checked: true,
 } as const satisfies Body;

@@ -17,8 +17,8 @@ export const STATUS_PAIR = object({ id: JOB_ID, status: STATE });
 export const LISTED_JOB = object({
 	id: JOB_ID,
 	status: STATE,
-	delayTime: { ...MS, description: "Time of the last wait in the queue; grows while the job waits." },
-	executionTime: { ...MS, description: "Time of the last attempt; grows while it runs, 0 before." },
+	delayTime: { ...MS, description: "Duration of the last wait in the queue; grows while the job waits." },
+	executionTime: { ...MS, description: "Duration of the last attempt; grows while it runs, 0 before." },
 	"error?": { ...TEXT, description: "Why the job failed, timed out or was removed." },
 	"workerId?": { ...TEXT, description: "The worker of the last attempt." },
 	"retries?": {
@@ -37,7 +37,7 @@ export type Job = Static<typeof JOB>;
 
 export const CHUNK = object({
 	output: { description: "Part of the output, as the worker yielded it." },
-	metrics: { type: "object", description: "What the worker measured; {} if nothing." },
+	metrics: { type: "object", description: "What the worker measured; {} if it measured nothing." },
 });
 
 export const PURGED = object({ removed: COUNT, status: { const: "completed" } });

@@ -8,11 +8,14 @@ export const KEY = object({
 	id: TEXT,
 	name: KEY_REQUEST_SCHEMA.properties.name,
 	scopes: list({ enum: SCOPES }),
-	"endpoints?": { ...list(ENDPOINT_ID), description: "The only endpoints it is valid for; absent: all." },
+	"endpoints?": { ...list(ENDPOINT_ID), description: "Endpoints for which it is valid; absent: all." },
 	createdAt: MOMENT,
-	"expiresAt?": { ...MOMENT, description: "When it expires; absent: never." },
-	"lastUsedAt?": { ...MOMENT, description: "Recorded at most once a minute." },
-	"lastUsedAddress?": { ...TEXT, description: "Address of that use, or of the proxy before the service." },
+	"expiresAt?": { ...MOMENT, description: "When it expires; absent: it does not." },
+	"lastUsedAt?": { ...MOMENT, description: "Time of its last use, recorded at most once a minute." },
+	"lastUsedAddress?": {
+		...TEXT,
+		description: "Address from which it was last used, or that of the proxy before the service.",
+	},
 });
 export type Key = Static<typeof KEY>;
 
@@ -47,13 +50,13 @@ export const CREATE_KEY = route("createKey", "POST /v1/keys", "admin", {
 });
 
 export const ROTATE_KEY = route("rotateKey", "POST /v1/keys/:key/rotate", "admin", {
-	summary: "Replaces an API key; the one before ends at once. Only this answer contains the new one.",
+	summary: "Replaces an API key. The former one is invalid at once, and only this answer contains the new one.",
 	answer: {
 		description: "The new key, shown only in this answer.",
 		schema: NEW_KEY,
 	},
 	body: {
-		description: "The expiry, if it changes.",
+		description: "The new expiry, if it is to change.",
 		schema: KEY_ROTATION_SCHEMA,
 		checked: true,
 	},

@@ -9,7 +9,7 @@ export const BATCH_LIMIT = 1000;
 
 export const DISPATCHED_JOB = object({ id: JOB_ID, input: { type: "object" }, "s3Config?": { type: "object" } });
 
-const NO_JOB = "Nothing in 50 s: poll again.";
+const NO_JOB = "No job arrived within 50 s: poll again.";
 const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
 
 /** Parsed leniently: a worker could not act on a refusal. */
@@ -32,12 +32,12 @@ const JOB_TAKE_BATCH = route("jobTakeBatch", "GET /worker/:endpoint/job-take-bat
 		description: "The jobs.",
 		schema: { ...list(DISPATCHED_JOB), minItems: 1 },
 		empty: NO_JOB,
-		headers: { "Sluice-Job-Done-Batch": "Most results in one post to job-done-batch." },
+		headers: { "Sluice-Job-Done-Batch": "Maximum number of results in one post to job-done-batch." },
 	},
 	query: [
 		{
 			name: "batch_size",
-			description: "Most jobs of the batch.",
+			description: "Maximum number of jobs of the batch.",
 			schema: { type: "integer", minimum: 1, maximum: BATCH_LIMIT, default: 1 },
 		},
 		IN_PROGRESS,
@@ -135,8 +135,12 @@ const PING = route("ping", "GET /worker/:endpoint/ping/:worker", "worker", {
 			schema: TEXT,
 		},
 		{ name: "status", description: "unhealthy: the worker failed a check.", schema: TEXT },
-		{ name: "check", description: "Which check it failed.", schema: TEXT },
-		{ name: "reason", description: "Why, at most 500 characters with the check.", schema: TEXT },
+		{ name: "check", description: "Name of the check that it failed.", schema: TEXT },
+		{
+			name: "reason",
+			description: "Why it failed the check; at most 500 characters together with check.",
+			schema: TEXT,
+		},
 	],
 });
 

@@ -15,7 +15,7 @@ const LAST_LINE = {
 export const WORKER_REASON = object({
 	code: { enum: WORKER_REASON_CODES },
 	message: TEXT,
-	"progress?": { ...COUNT, description: "Percent, such as of an image that is pulled." },
+	"progress?": { ...COUNT, description: "How far it is, percent, such as the pull of an image." },
 	"retryAt?": { ...MOMENT, description: "When the next worker is started after a crash." },
 	"lastLine?": LAST_LINE,
 });
@@ -27,19 +27,19 @@ const WORKER_USAGE = {
 	properties: {
 		cores: {
 			type: "number",
-			description: "Processor cores, on average since the last such call; absent at the first.",
+			description: "Processor cores that it used on average since the last such call; absent at the first.",
 		},
-		memory: { ...COUNT, description: "Of all its processes, bytes." },
-		memoryMax: { ...COUNT, description: "Most memory it may use, bytes." },
+		memory: { ...COUNT, description: "Memory that all its processes use, bytes." },
+		memoryMax: { ...COUNT, description: "Maximum memory that it may use, bytes." },
 		processes: COUNT,
 		image: { ...TEXT, description: "The image of its container." },
 		gpus: list(
 			object({
 				id: { ...TEXT, description: "Its number on the machine, or its UUID." },
 				model: TEXT,
-				memory: { ...COUNT, description: "Bytes." },
-				"memoryUsed?": { ...COUNT, description: "Bytes, by all programs." },
-				"busy?": { ...COUNT, description: "Percent of the time in which it computed." },
+				memory: { ...COUNT, description: "Size of its memory, bytes." },
+				"memoryUsed?": { ...COUNT, description: "Memory that all programs use on it, bytes." },
+				"busy?": { ...COUNT, description: "Percentage of the time in which it computed." },
 			}),
 		),
 	},
@@ -47,60 +47,74 @@ const WORKER_USAGE = {
 
 const ROOM = object(
 	{ since: MOMENT, until: MOMENT },
-	{ description: "When other workers made room for it: from the decision to its start." },
+	{ description: "The time in which other workers made room for it: from the decision to its start." },
 );
 
 export const WORKER = object({
 	id: TEXT,
 	state: {
 		enum: ["initializing", "idle", "running", "asleep", "unhealthy", "stopping"],
-		description: "asleep: others may have its GPUs. One that is being woken is initializing.",
+		description: "asleep: workers of others may have its GPUs. A worker that is being woken is initializing.",
 	},
-	launcher: { ...TEXT, description: "What started it; external: not this service." },
+	launcher: {
+		...TEXT,
+		description: "The launcher that started it; external: it was started by something other than this service.",
+	},
 	createdAt: MOMENT,
-	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent while it starts." },
+	"readyAt?": { ...MOMENT, description: "Time of its first call, or the end of its warm-up; absent while it starts." },
 	"room?": ROOM,
-	seenAt: { ...MOMENT, description: "Its last call." },
+	seenAt: { ...MOMENT, description: "Time of its last call." },
 	jobs: { ...list(TEXT), description: "Ids of the jobs it holds." },
 	"gpus?": {
 		...list(COUNT),
-		description: "Numbers of the machine's GPUs assigned to it; of one that sleeps, those it gets again.",
+		description: "Numbers of the machine's GPUs assigned to it; while it sleeps, those that it gets again.",
 	},
-	"gpuMemoryGb?": { type: "number", description: "Its part of each of them in 10^9 bytes; absent: the whole GPU." },
-	"release?": { ...COUNT, description: "Version of the endpoint that it runs; absent: not launched, or not kept." },
-	"version?": { ...TEXT, description: "Version of its SDK, once it has pinged." },
+	"gpuMemoryGb?": {
+		type: "number",
+		description: "Memory of each of these GPUs that it may use, in 10^9 bytes; absent: all of it.",
+	},
+	"release?": {
+		...COUNT,
+		description: "Version of the endpoint that it runs; absent: it was not launched, or its version is not kept.",
+	},
+	"version?": { ...TEXT, description: "Version of its SDK, known after its first ping." },
 	"reason?": {
 		...WORKER_REASON,
-		description:
-			"What its platform says: why it does not run yet, or why it will be ended; or that it runs its warm-up.",
+		description: "Why it does not run yet or will be ended, as its platform says; or that it runs its warm-up.",
 	},
 	"warning?": {
 		...TEXT,
-		description: "That two processes use its id, or that it sends no pings.",
+		description: "A sentence: two processes use its id, or it sends no pings.",
 	},
-	"host?": { ...TEXT, description: "The machine, where it is known." },
-	"usage?": { ...WORKER_USAGE, description: "With usage=true: what it uses, if the server that answers launched it." },
+	"host?": { ...TEXT, description: "The machine on which it runs, where that is known." },
+	"usage?": {
+		...WORKER_USAGE,
+		description: "With usage=true: what it uses of its machine, if the server that answers launched it.",
+	},
 });
 export type Worker = Static<typeof WORKER>;
 
 /** A launched worker that has ended (D47). */
 export const ENDED_WORKER = object({
 	id: TEXT,
-	launcher: { ...TEXT, description: "What started it." },
-	"host?": { ...TEXT, description: "The machine, where it is known." },
+	launcher: { ...TEXT, description: "The launcher that started it." },
+	"host?": { ...TEXT, description: "The machine on which it ran, where that is known." },
 	createdAt: MOMENT,
-	"readyAt?": { ...MOMENT, description: "Its first call, or the end of its warm-up; absent if it was never ready." },
+	"readyAt?": {
+		...MOMENT,
+		description: "Time of its first call, or the end of its warm-up; absent if it was never ready.",
+	},
 	"room?": ROOM,
 	endedAt: MOMENT,
 	"exitCode?": { type: "integer" },
-	"signal?": { ...TEXT, description: "That killed it, such as SIGKILL." },
+	"signal?": { ...TEXT, description: "The signal that killed it, such as SIGKILL." },
 	"code?": {
 		enum: WORKER_REASON_CODES,
 		description:
-			"A crash, such as out_of_memory, or what its platform did to it; absent if it was stopped or " +
+			"Why it ended: a crash, such as out_of_memory, or an act of its platform; absent if it was stopped or " +
 			"exited on its own.",
 	},
-	message: { ...TEXT, description: "How it ended: a sentence." },
+	message: { ...TEXT, description: "A sentence on how it ended." },
 	"lastLine?": LAST_LINE,
 	"lastOutput?": {
 		...TEXT,
@@ -111,14 +125,14 @@ export const ENDED_WORKER = object({
 });
 export type EndedWorker = Static<typeof ENDED_WORKER>;
 
-export const USAGE = flag("usage", "Also what each launched worker uses of its machine.");
-export const ENDED = flag("ended", "Also those that have ended: the last 50 of 7 days.");
+export const USAGE = flag("usage", "Adds what each launched worker uses of its machine.");
+export const ENDED = flag("ended", "Adds the last 50 workers that have ended within 7 days.");
 
 export const LIST_WORKERS = route("listWorkers", "GET /v1/endpoints/:endpoint/workers", "read", {
 	summary: "Workers of the endpoint and the jobs they hold.",
 	query: [ENDED, USAGE],
 	answer: {
-		description: "The workers, oldest first; ended ones, the last first.",
+		description: "The workers, oldest first; with ended=true also the ended ones, newest first.",
 		schema: object({ workers: list(WORKER), "ended?": list(ENDED_WORKER) }),
 	},
 });

@@ -3,7 +3,7 @@ export interface ErrorEntry {
 	status: number;
 	/** `{name}` is replaced by that parameter. */
 	sentence: string;
-	/** Seconds for `Retry-After`. */
+	/** Seconds for `Retry-After`; default, where the error brings none of its own. */
 	retryAfter?: number;
 	/** Set for a status of 500 or more that is not a fault of the service, so it is not logged. */
 	isExpected?: true;
@@ -118,6 +118,7 @@ export const ERRORS = {
 		sentence:
 			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again " +
 			"after the time in Retry-After, then with exponential backoff.",
+		// Computed by engine/limits/admission.ts.
 		retryAfter: 1,
 	},
 	too_many_at_once: {
@@ -139,6 +140,7 @@ export const ERRORS = {
 		sentence:
 			"{address} has sent more than {limit} wrong keys, worker tokens or sign-in links in a minute, " +
 			"and this one is wrong too. A valid one is accepted at any time.",
+		// Computed by engine/access/failures.ts.
 		retryAfter: 60,
 	},
 	management_busy: {
@@ -183,6 +185,7 @@ export const ERRORS = {
 		sentence:
 			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit, " +
 			"limits.gpuSecondsPerDay, is {limit}. It accepts jobs again at {end}, or when this limit is raised.",
+		// Computed by modules/quotas/gpu-quotas.ts.
 		retryAfter: 60,
 	},
 	draining: {
@@ -200,6 +203,7 @@ export const ERRORS = {
 		sentence: "The store is unavailable ({why}). Nothing was accepted; send it again.",
 		retryAfter: 2,
 	},
+	// The budget `stored`, not the disk: a full disk is `store_unavailable`.
 	store_full: {
 		status: 503,
 		sentence:

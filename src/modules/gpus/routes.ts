@@ -31,20 +31,26 @@ export type GpuSpan = Static<typeof SPAN>;
 export const GPU = object({
 	host: { ...TEXT, description: `Host of the configuration; ${LOCAL}: the machine of this server.` },
 	id: { ...TEXT, description: "Number on the machine of this server, else the UUID. A MIG device counts as a GPU." },
-	"uuid?": { ...TEXT, description: "Of a GPU of this machine, where nvidia-smi says it." },
-	"model?": { ...TEXT, description: "Absent where nvidia-smi or rocm-smi does not say it." },
+	"uuid?": { ...TEXT, description: "UUID of a GPU of this machine, if nvidia-smi reports it." },
+	"model?": { ...TEXT, description: "Absent if nvidia-smi or rocm-smi does not report it." },
 	"memoryGb?": GB,
 	"cuda?": { ...TEXT, description: "Newest CUDA version that its driver runs." },
 	"memoryUsedGb?": {
 		...GB,
-		description: "Of all its processes, at most 2 s old, in 10^9 bytes. Only of this machine.",
+		description: "Memory that all its processes use, in 10^9 bytes, at most 2 s old. Only for GPUs of this machine.",
 	},
-	"busyPercent?": { ...COUNT, description: "Percent of the time in which it computed. Only of this machine." },
+	"busyPercent?": {
+		...COUNT,
+		description: "Percentage of the time in which it computed. Only for GPUs of this machine.",
+	},
 	"freeGb?": {
 		...GB,
-		description: "What further workers with gpuMemoryGb may have, in 10^9 bytes; 0 if one has it whole.",
+		description: "Memory left for further workers with gpuMemoryGb, in 10^9 bytes; 0 if one worker has the whole GPU.",
 	},
-	holders: { ...list(HOLDER), description: "Who has it: one worker, or several that have parts; empty: it is free." },
+	holders: {
+		...list(HOLDER),
+		description: "The worker that has it, or the workers that have parts of it; empty: it is free.",
+	},
 	"history?": {
 		...list(SPAN),
 		description:

@@ -85,7 +85,7 @@ async function sample(send: SignedPost) {
 		emitted,
 		failing,
 		setSecret: (value: WebhookSecret) => (secret = value),
-		/** The end of a job with a webhook; the loop is notified, unless the hint is `lost`. */
+		/** The end of a job with a webhook; the loop is notified, unless the signal is `lost`. */
 		async end({
 			lost = false,
 			of = site,
@@ -160,7 +160,7 @@ describe("delivering", () => {
 		await until(async () => (await row()).state === "delivered");
 	});
 
-	it("D21: a lost hint costs at most 5 s", async () => {
+	it("D21: a lost signal costs at most 5 s", async () => {
 		const times: number[] = [];
 		const { clock, loop, end, until } = await sample(async () => (times.push(clock.now()), { status: 200 }));
 		loop.start();

@@ -20,7 +20,7 @@ export const DELIVERY = object({
 	endpoint: TEXT,
 	job: TEXT,
 	state: { enum: DELIVERY_STATES, description: "pending while an attempt is due or in flight." },
-	url: { ...TEXT, description: "Only scheme and host for a key with the scope read." },
+	url: { ...TEXT, description: "Address of the webhook; a key with the scope read gets only scheme and host." },
 	createdAt: MOMENT,
 	"dueAt?": { ...MOMENT, description: "When the next attempt is due." },
 	tries: list(

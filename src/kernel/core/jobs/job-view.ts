@@ -1,4 +1,7 @@
-/** The job object (D6), built as text to keep `output` byte for byte (D5). Schema: `JOB` in `api/jobs.ts`. */
+/**
+ * The job object (D6), built as text to keep `output` byte for byte (D5). Schema: `JOB` in `api/jobs.ts`, whose members
+ * but `output` are in `LISTED_JOB`.
+ */
 import type { Job } from "./job.ts";
 import { type JsonPieces, type JsonText, piecesOf, sizeOf } from "../../lib/json/json-text.ts";
 import type { JobState } from "./job-states.ts";

@@ -31,9 +31,12 @@ export interface Job {
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
-	/** 0, or 1 plus the ms from the start to the first of the last pings in a row that omitted it (D16). */
+	/**
+	 * 0: the attempt has just started, or the last ping named the job. Positive: 1 + ms from the start of the attempt to
+	 * the first ping of the current series without it (D16).
+	 */
 	missed: number;
-	/** Time of a take that denied it, with no ping since (D16). */
+	/** Time of a take that reported nothing in progress, if no ping came after it (D16). */
 	deniedAt?: number | undefined;
 	/** `policy.ttl`: maximum wait in the queue. */
 	ttlMs: number;

@@ -1,9 +1,9 @@
-/** Families of metrics: what `/metrics` shows, and what modules add to it. */
+/** Families of metrics, as `/metrics` exposes them. */
 import type { Histogram } from "../../lib/histogram.ts";
 
 export type MetricType = "gauge" | "counter" | "histogram";
 
-/** Histograms of times are in ms. */
+/** The exposition converts histograms named `*_seconds` from ms; gauges and counters are in the unit of their name. */
 export type MetricValue = number | Histogram;
 
 /** Values of the labels, in their order. */

@@ -1,13 +1,13 @@
 /**
  * Worker states and transitions, a table as that of jobs (`../jobs/job-states.ts`). A worker is in a stage, which its
- * own calls and commands change, and on a course, which the service decides: one that is to be stopped may still become
- * ready or fall asleep. Only `engine/workers/worker-transitions.ts` applies them.
+ * own calls and commands change, and on a course, which the service decides. They change independently: a worker that
+ * is to be stopped may still become ready or fall asleep. Only `engine/workers/worker-transitions.ts` applies them.
  */
 
 /**
- * - `starting`: launched, and it has not called, or runs its warm-up
+ * - `starting`: it was launched and has not called yet, or runs its warm-up
  * - `ready`: it takes jobs
- * - `falling_asleep`, `waking`: its command runs; it has its GPUs and gets no jobs
+ * - `falling_asleep`, `waking`: the command that puts it to sleep or wakes it runs; it has its GPUs and gets no jobs
  * - `asleep`: its GPUs are free for others
  */
 export const WORKER_STAGES = ["starting", "ready", "falling_asleep", "asleep", "waking"] as const;
@@ -16,9 +16,9 @@ export type WorkerStage = (typeof WORKER_STAGES)[number];
 /**
  * - `staying`: it gets jobs, if its stage allows
  * - `retiring`: it gets no more jobs and is stopped once it holds none, unless that is withdrawn
- * - `closed`: it gets no more jobs, and none can withdraw that
+ * - `closed`: it gets no more jobs, and nothing can withdraw that
  * - `stopping`: its platform was asked to end it
- * - `ended`: the registry does not have it any more
+ * - `ended`: it was removed from the registry
  */
 export const WORKER_COURSES = ["staying", "retiring", "closed", "stopping", "ended"] as const;
 export type WorkerCourse = (typeof WORKER_COURSES)[number];
@@ -32,9 +32,9 @@ export type WorkerEffect = "ready" | "since" | "polls";
 
 interface Rule {
 	on: string;
-	/** Absent: every stage, which stays. */
+	/** Absent: allowed in every stage, which it does not change. */
 	stage?: { from: readonly WorkerStage[]; to: WorkerStage };
-	/** Absent: every course but `ended`, which stays. */
+	/** Absent: allowed on every course but `ended`; it does not change the course. */
 	course?: { from: readonly WorkerCourse[]; to: WorkerCourse };
 	effects: readonly WorkerEffect[];
 	source: string;
@@ -51,7 +51,7 @@ export const WORKER_RULES = [
 	},
 	{ on: "stay_awake", stage: { from: ["falling_asleep"], to: "ready" }, effects: [], source: "D28" },
 	{ on: "complete_sleep", stage: { from: ["falling_asleep"], to: "asleep" }, effects: ["since"], source: "D28" },
-	// As its stored handle says.
+	// Its stored handle says so when a server takes it over.
 	{
 		on: "find_asleep",
 		stage: { from: ["starting", "ready", "asleep"], to: "asleep" },
@@ -75,7 +75,7 @@ export const WORKER_RULES = [
 		effects: ["polls"],
 		source: "D34",
 	},
-	// Its platform did not answer, and it was only not needed.
+	// Its platform did not answer, and it was stopped only because no job needed it.
 	{ on: "withdraw_stop", course: { from: ["stopping"], to: "staying" }, effects: [], source: "D27" },
 	{
 		on: "end",

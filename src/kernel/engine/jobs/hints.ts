@@ -30,7 +30,7 @@ function warnIfPingless(d: JobDeps, q: { endpoint: string; id: string }): void {
 	d.events.emit("worker.warned", { endpoint: q.endpoint, worker: q.id, warning });
 }
 
-/** A job ended without a report through this server. */
+/** A job ended by something other than a report to this server (another server, a deadline). */
 export function onSettled(
 	d: JobDeps,
 	q: JobName & { state: JobState; release?: number | undefined; elsewhere?: true | undefined },

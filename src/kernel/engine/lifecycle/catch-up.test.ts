@@ -1,10 +1,10 @@
-/** Hints that were lost with a commit in doubt, where one server has the store alone (D16, D18). */
+/** Signals that were lost with a commit whose outcome is unknown, where one server has the store alone (D16, D18). */
 import { expect, it } from "vitest";
 import { given } from "../../../../test/support/given.ts";
 import { eventBus } from "../../events.ts";
 import { catchUp } from "./catch-up.ts";
 
-it("D18: reads what hints would have announced when they are lost", () => {
+it("D18: reads what signals would have announced when they are lost", () => {
 	const events = eventBus();
 	const ran: string[] = [];
 	const d = given<Parameters<typeof catchUp>[0]>({
@@ -15,5 +15,5 @@ it("D18: reads what hints would have announced when they are lost", () => {
 	});
 	expect(catchUp(d)).toEqual([]);
 	events.emit("hints.lost", {});
-	expect(ran).toEqual(["reading what lost hints would announce"]);
+	expect(ran).toEqual(["reading what lost signals would have announced"]);
 });

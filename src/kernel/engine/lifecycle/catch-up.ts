@@ -1,20 +1,20 @@
 /**
- * Reads what lost hints would have announced: a commit in doubt loses them, and where servers share a store, a lost
- * connection or server.
+ * Reads the store for changes whose signals were lost. Signals are lost with a commit whose outcome is unknown and, on
+ * a shared store, with a lost connection or server.
  */
 import { loop, type Service } from "../../system/loop.ts";
 import { unlessUnavailable } from "../context.ts";
 import type { Domains } from "./domains.ts";
 
-/** What a lost hint may cost. */
+/** The longest time by which a lost signal delays its effect. */
 const CATCH_UP_MS = 4000;
 
-const WHERE = "reading what lost hints would announce";
+const WHERE = "reading what lost signals would have announced";
 
 export function catchUp(d: Domains): readonly Service[] {
 	const store = d.store.cluster;
 	if (!store) {
-		// A store that one server has alone loses hints only with commits in doubt.
+		// A store that one server has alone loses signals only with commits whose outcome is unknown.
 		d.events.on("hints.lost", () => d.background.run(WHERE, d.jobs.catchUp()));
 		return [];
 	}

@@ -1,4 +1,7 @@
-/** What a server takes over at its start (D16, D34). */
+/**
+ * What a server takes over from the store at its start (D16, D34), and `listenToStore`, which applies signals of the
+ * store as long as the server runs.
+ */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { ServerRow } from "../../store/contract/cluster.ts";
 import { isShared } from "../../launchers/index.ts";
@@ -38,7 +41,7 @@ export async function recallStops({ store, now, workers }: Domains, othersAlive:
 	}
 }
 
-/** Returns what ends the listening. */
+/** Applies signals of the store until the returned function is called. */
 export function listenToStore(d: Domains): () => void {
 	return d.store.onSignal((signal, elsewhere) => {
 		switch (signal.kind) {

@@ -1,4 +1,4 @@
-/** Lets requests in by what this server counted and others reported last (spec 8, D24). */
+/** Admits or refuses requests by what this server has counted and others have reported last (spec 8, D24). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { ApiError } from "../../core/errors.ts";
@@ -8,7 +8,10 @@ import { type Counts, reportOf } from "./reported-counts.ts";
 
 export interface Admission {
 	quota?: Quota;
-	/** A 429 whose `Retry-After` holds. */
+	/**
+	 * A 429. `Retry-After` of a rate limit is computed: a caller that waits for it is admitted, unless others come first.
+	 * That of a concurrency limit is a guess.
+	 */
 	refusal?: ApiError;
 	/** Must be called once, when the request has ended. */
 	release?: () => void;
@@ -19,7 +22,7 @@ export interface AdmissionRequest {
 	operation: LimitedOperation;
 }
 
-/** Undefined when nothing is limited. Waits when only requests at other servers stand against it. Never rejects. */
+/** Undefined when nothing is limited. Waits while only requests at other servers exceed the limit. Never rejects. */
 export type Admit = (q: AdmissionRequest) => Admission | undefined | Promise<Admission>;
 
 /** Clocks of two servers may differ by this much. */
@@ -122,7 +125,7 @@ function overRate({ endpoint, operation }: AdmissionRequest, limit: number, wait
 	return new ApiError("rate_limited", { endpoint: endpoint.id, operation, limit, retryAfter: seconds(waitMs) });
 }
 
-/** `Retry-After` is the second of the table, because the time at which a place is given back is unknown. */
+/** `Retry-After` is that of the error table, because it is unknown when a request in flight will end. */
 function overConcurrency({ endpoint, operation }: AdmissionRequest, limit: number): ApiError {
 	return new ApiError("too_many_at_once", { endpoint: endpoint.id, operation, limit });
 }

@@ -25,7 +25,7 @@ import { sampleWorkers, type WorkerSample } from "./worker-sample.ts";
 
 const CHECK_MS = 1000;
 
-/** Events of workers lead to checks of all: so many at once, then one per time, ms. */
+/** Each event of a worker asks for a check of all endpoints: `burst` run at once, further ones every `everyMs`. */
 const CHECKS = { burst: 10, everyMs: 50 };
 
 export interface ScalingContext extends EngineContext {
@@ -34,15 +34,16 @@ export interface ScalingContext extends EngineContext {
 	cluster: Cluster;
 }
 
-/** What is said where an endpoint needs GPUs, and the service was built without the module that assigns them. */
-const NO_PLACEMENT = "This service assigns no GPUs to workers.";
+/** Shown for an endpoint that needs GPUs of this machine. */
+const NO_PLACEMENT =
+	"This service was built without the module gpus, so it starts no workers that need GPUs of this machine.";
 
 export class Autoscaler {
 	readonly loop: Loop;
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
 	readonly rollouts: ReturnType<typeof rollouts>;
-	/** What a policy of places uses. */
+	/** What the module that places workers uses. */
 	readonly lent: { queues: Pick<ReturnType<typeof queueLengths>, "of" | "isEmpty">; stop: Stops["stop"] };
 	readonly #judged: Judged;
 	readonly #d: ScalingContext;
@@ -103,7 +104,7 @@ export class Autoscaler {
 		this.loop.nudge();
 	}
 
-	/** Hints may have been lost. */
+	/** Counts all queues again, because signals may have been lost. */
 	recount(): void {
 		for (const { id } of this.#scaled()) this.#queues.changed(id);
 		this.loop.nudge();
@@ -141,7 +142,7 @@ export class Autoscaler {
 			later.delete(each.endpoint.id);
 			beside.push([each.endpoint, each.plan.start - this.#apply(each, later)]);
 		}
-		// What is free and no job waits for.
+		// Last: what is still free goes to rollouts.
 		for (const [endpoint, count] of beside) this.#addBeside(endpoint, count);
 		return Math.min(CHECK_MS, ...active.map((endpoint) => this.#lateIn(endpoint)));
 	}
@@ -162,7 +163,7 @@ export class Autoscaler {
 		return [...this.#d.workers.registry.of(endpoint)].filter((worker) => worker.managed);
 	}
 
-	/** Those that do not sleep. */
+	/** Managed workers that do not sleep. */
 	#present(endpoint: string): Worker[] {
 		return this.#managed(endpoint).filter((worker) => !this.#d.workers.sleep.isAsleep(worker));
 	}
@@ -189,7 +190,7 @@ export class Autoscaler {
 		this.#starts.add(begun);
 	}
 
-	/** Only the first `evicting` workers of all may evict others. */
+	/** Starts `wanted` workers. Only those among the first `evicting` of the endpoint may evict workers of others. */
 	#add(endpoint: Endpoint, wanted: number, evicting: number): void {
 		const { startProblems } = this.#d.workers;
 		const withoutGpu = wanted > 0 ? this.#placement?.heldBack(endpoint.id) : undefined;
@@ -261,12 +262,12 @@ export class Autoscaler {
 		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
 		const needed = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
-		// Versions that are compared need a worker each.
+		// During a comparison of two versions each needs a worker.
 		const { releases } = this.#d.hooks;
 		const isCompared = needed > 0 && releases?.beside(endpoint) !== undefined;
 		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
-		// Those that are judged beside the others count for no job, but for the room.
+		// Workers of a rollout take no part in what the jobs need, but they occupy room.
 		const room = mostOf(endpoint) - this.#present(id).length;
 		const missing = Math.max(0, Math.min(wanted - staying.length, room));
 		// The second worker of a comparison, which no job needs, evicts none.

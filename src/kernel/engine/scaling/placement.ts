@@ -1,6 +1,6 @@
 /**
  * What a module decides about places for workers: GPUs of this machine, and room on platforms that place workers
- * (D27, D28). Without one nothing is shared: each worker is started.
+ * (D27, D28). Without one, workers start at once; those that need GPUs of this machine never start.
  */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../core/workers/gpu-part.ts";
@@ -8,19 +8,22 @@ import { usesOwnGpus } from "../../launchers/index.ts";
 import type { Worker } from "../workers/worker-registry.ts";
 
 export interface PlacementPolicy {
-	/** Called first in each round of scaling: withdraws and ends what no endpoint waits for any more. */
+	/** Called first in each round of scaling: withdraws evictions for which no endpoint waits, ends surplus sleepers. */
 	review(): void;
-	/** Begins to give places, once the queues are counted. Returns the endpoints in the order in which they get them. */
+	/** Called once the queues are counted. Returns the endpoints in the order in which they get places. */
 	order<Each extends { endpoint: Endpoint }>(round: readonly Each[]): readonly Each[];
-	/** Why no worker of the endpoint is started now, as a sentence. */
+	/** Returns why no worker of the endpoint may start now, as a sentence; undefined: one may. */
 	heldBack(endpoint: string): string | undefined;
-	/** Returns the place of the next worker, unless it has woken one. `mayEvict`: others may be stopped for it. */
+	/** Returns the place of the next worker, or wakes one instead. `mayEvict`: others may be stopped for it. */
 	place(endpoint: Endpoint, q: { mayEvict: boolean }): Place | "woken" | Waits;
-	/** The same for a worker that no job needs, on what is free. `makers`: how many of its own would have to leave. */
+	/**
+	 * Like `place`, for a worker in addition to those that jobs need (a rollout): takes only what is free. `makers`: how
+	 * many of the endpoint's own workers would have to leave for it.
+	 */
 	placeBeside(endpoint: Endpoint): Place | (Waits & { makers(mayLeave: (worker: Worker) => boolean): number });
 	/** Makes room for those `staying` that their platform cannot place. `later`: endpoints after it in this round. */
 	makeRoom(endpoint: Endpoint, staying: readonly Worker[], q: { mayEvict: boolean; later: ReadonlySet<string> }): void;
-	/** Called when a worker is to be stopped that has finished its jobs. True: it is put to sleep instead. */
+	/** Called before a worker that has finished its jobs is stopped. True: it is put to sleep instead. */
 	leave(worker: Worker): boolean;
 }
 
@@ -34,7 +37,7 @@ interface Waits {
 	waits: string | undefined;
 }
 
-/** The place of any worker for which nothing is shared. */
+/** The place of every worker to which this server assigns no GPUs. */
 export const ANYWHERE: Place = { gpus: [] };
 
 /** Whether workers get GPUs from this server. */

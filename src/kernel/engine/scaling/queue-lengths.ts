@@ -4,7 +4,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { EngineContext } from "../context.ts";
 
-/** How long a count of 0 is used without a hint; shorter where other servers give hints too. */
+/** How long a count of 0 is used without a signal. Shorter on a shared store, where more signals can be lost. */
 const RECOUNT_MS = 30_000;
 const RECOUNT_SHARED_MS = 5000;
 

@@ -92,7 +92,7 @@ export function stopSignals(d: WorkersContext & { launcher: WorkerLauncher }) {
 
 	return {
 		request,
-		/** Hints may have been lost. */
+		/** Requests the stops that the store has recorded, because signals may have been lost. */
 		recall: (): Promise<void> => recall(),
 		/** Returns at once if there are jobs to stop, else later; none after `pollEnded`. */
 		async poll(worker: Worker, pollEnded: Promise<unknown>): Promise<string[]> {

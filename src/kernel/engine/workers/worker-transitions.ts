@@ -1,6 +1,7 @@
 /**
- * What happens to a worker: the only file that changes the members of its life. Which event may happen in which state
- * is in `core/workers/worker-states.ts`; an event that may not happen changes nothing.
+ * What happens to a worker: the only file that changes the members of `WorkerLife`, except `idleSince`, which the end
+ * of a job sets too (`worker-registry.ts`). `core/workers/worker-states.ts` says which event may happen in which state;
+ * an event that may not happen changes nothing.
  */
 import type { KnownEnding } from "../../core/workers/ended-worker.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../core/workers/worker-reason.ts";
@@ -25,21 +26,21 @@ export interface WorkerLife {
 	readonly draining: boolean;
 	/** Absent: awake. It gets no jobs in any of these states, and only `asleep` are its GPUs free for others (D28). */
 	readonly sleep?: { readonly state: "falling_asleep" | "asleep" | "waking"; readonly since: EpochMs };
-	/** Why it is stopped once it holds no job, while it is `retiring`, and the code of a fault. */
+	/** While it is `retiring`: why it is stopped once it holds no job, and the code if a fault is the reason. */
 	readonly retiring?: string | undefined;
 	readonly retiringCode?: WorkerReasonCode | undefined;
-	/** While it is `stopping`: nothing but its endpoint's surplus asked for it. */
+	/** While it is `stopping`: the only reason is that its endpoint has more workers than it needs. */
 	readonly isSurplus?: boolean | undefined;
 	/** What is recorded of its end, where the service caused it. */
 	readonly ending?: KnownEnding | undefined;
 	/** A stop failed, because its platform did not respond. */
 	readonly unstopped?: { readonly why: string; readonly at: EpochMs } | undefined;
 	readonly notice?: WorkerNotice | undefined;
-	/** What it has to run before it is ready, as JSON text (D28). */
+	/** Warm-up input, as JSON text, until its warm-up is over (D28). */
 	readonly warmup?: { readonly input: string; readonly sent: boolean } | undefined;
 	/** `initTimeoutMs` counts from here: its creation, or the end of its wait. */
 	readonly startingSince: EpochMs;
-	/** When others began to make room for it, until `startingSince`. */
+	/** When others began to make room for it. The time in which they did ends at `startingSince`. */
 	readonly roomSince?: EpochMs | undefined;
 	idleSince: EpochMs;
 	seenAt: EpochMs;
@@ -57,7 +58,7 @@ export function begun({ ready, now }: { ready: boolean; now: EpochMs }) {
 	return { state, ready, draining: false, startingSince: now, ...(ready && { readyAt: now }) };
 }
 
-/** Returns whether the event may happen; then it has. `now`: needed where the stage changes. */
+/** Applies the event if it may happen, and returns whether it did. `now`: needed by events with `ready` or `since`. */
 function advance(worker: WorkerLife, on: WorkerEvent, now?: EpochMs): boolean {
 	const to = nextWorkerState(worker.state, on);
 	if (!to) return false;
@@ -65,7 +66,7 @@ function advance(worker: WorkerLife, on: WorkerEvent, now?: EpochMs): boolean {
 	const { stage, course } = (own.state = to);
 	const effects = workerEffects(on);
 	own.ready = stage !== "starting";
-	// What has ended stays as it was: a call in flight may still ask.
+	// An ended worker keeps its last value, because a call in flight may still read it.
 	if (course !== "ended") own.draining = course !== "staying";
 	if (stage === "starting" || stage === "ready") delete own.sleep;
 	else if (effects.includes("since")) own.sleep = { state: stage, since: now! };
@@ -79,7 +80,7 @@ function advance(worker: WorkerLife, on: WorkerEvent, now?: EpochMs): boolean {
 	return true;
 }
 
-/** It has called. Returns whether it is ready by that. */
+/** Records a call of the worker. Returns whether the call made it ready. */
 export function recordCalled(worker: WorkerLife, now: EpochMs): boolean {
 	const own = writable(worker);
 	own.seenAt = now;
@@ -91,7 +92,7 @@ export function recordCalled(worker: WorkerLife, now: EpochMs): boolean {
 	return !worker.warmup && advance(worker, "call", now);
 }
 
-/** It has to run this before it is ready. */
+/** Adds a warm-up, which it must run before it is ready. */
 export function setWarmup(worker: WorkerLife, input: string): void {
 	writable(worker).warmup = { input, sent: false };
 }
@@ -102,14 +103,14 @@ export function recordWarmupSent(worker: WorkerLife, { input }: { input: string 
 	own.notice = { state: "warming", code: "starting", message: "It runs its warm-up." };
 }
 
-/** The next call makes it ready. */
+/** Ends its warm-up; the next call makes it ready. */
 export function completeWarmup(worker: WorkerLife): void {
 	const own = writable(worker);
 	delete own.warmup;
 	if (worker.notice?.state === "warming") delete own.notice;
 }
 
-/** Its platform says something else. `undefined`: it runs. A warm-up, which comes later, goes on. */
+/** Sets what its platform says. `undefined`: the worker runs, and a warm-up that has begun keeps its notice. */
 export function setNotice(worker: WorkerLife, notice: WorkerNotice | undefined, now: EpochMs): void {
 	const own = writable(worker);
 	if (notice) own.notice = notice;
@@ -119,12 +120,12 @@ export function setNotice(worker: WorkerLife, notice: WorkerNotice | undefined, 
 	}
 }
 
-/** Its notice with another message. */
+/** Replaces the message of its notice. */
 export function setNoticeMessage(worker: WorkerLife, message: string): void {
 	if (worker.notice) writable(worker).notice = { ...worker.notice, message };
 }
 
-/** Others make room for it from now on, unless they do already. */
+/** Records that others make room for it from now on, unless they do already. */
 export function beginRoom(worker: WorkerLife, now: EpochMs): void {
 	writable(worker).roomSince ??= now;
 }
@@ -139,7 +140,7 @@ export const cancelSleep = (worker: WorkerLife): boolean => advance(worker, "sta
 
 export const completeSleep = (worker: WorkerLife, now: EpochMs): boolean => advance(worker, "complete_sleep", now);
 
-/** It sleeps, as its stored handle says. */
+/** Restores that it sleeps, from its stored handle. */
 export const restoreSleep = (worker: WorkerLife, since: EpochMs): boolean => advance(worker, "find_asleep", since);
 
 /** `roomSince`: when others began to make room for it. */
@@ -150,7 +151,7 @@ export function beginWake(
 	if (advance(worker, "begin_wake", now)) writable(worker).roomSince = roomSince;
 }
 
-/** `began`: when its command did. */
+/** `began`: when the command that wakes it began. */
 export function completeWake(worker: WorkerLife, { now, began }: { now: EpochMs; began: EpochMs }): void {
 	if (!advance(worker, "complete_wake", now)) return;
 	const own = writable(worker);
@@ -158,7 +159,7 @@ export function completeWake(worker: WorkerLife, { now, began }: { now: EpochMs;
 	own.seenAt = now;
 }
 
-/** It is to be stopped once it holds no job. Returns false if it leaves for a reason that cannot be withdrawn. */
+/** Has it stopped once it holds no job. Returns false if it leaves already, for a reason that cannot be withdrawn. */
 export function markRetiring(worker: WorkerLife, why: string, code?: WorkerReasonCode): boolean {
 	if (!advance(worker, "retire")) return false;
 	Object.assign(writable(worker), { retiring: why, retiringCode: code });
@@ -170,12 +171,12 @@ export function withdrawRetiring(worker: WorkerLife): boolean {
 	return worker.notice?.state !== "ending" && advance(worker, "withdraw_retire");
 }
 
-/** It gets no more jobs, and is not asked to end, or not yet. */
+/** Gives it no more jobs for good, whether or not its platform is asked to end it later. */
 export function closeWorker(worker: WorkerLife, ending?: KnownEnding): void {
 	if (advance(worker, "close") && ending) writable(worker).ending = ending;
 }
 
-/** Its platform is asked to end it. The first reason is recorded. */
+/** Records that its platform is asked to end it, with the first reason. */
 export function markStopping(
 	worker: WorkerLife,
 	{ isSurplus, ending }: { isSurplus: boolean; ending?: KnownEnding },
@@ -187,17 +188,17 @@ export function markStopping(
 	if (ending) own.ending ??= ending;
 }
 
-/** Its platform did not respond to its stop. */
+/** Records that its platform did not respond to its stop. */
 export function noteUnstopped(worker: WorkerLife, q: { why: string; at: EpochMs }): void {
 	writable(worker).unstopped = q;
 }
 
-/** It is stopped again, because of {@link noteUnstopped}. */
+/** Forgets {@link noteUnstopped}, since it is stopped again. */
 export function clearUnstopped(worker: WorkerLife): void {
 	writable(worker).unstopped = undefined;
 }
 
-/** Withdraws its stop: it lives, and jobs may come that nothing else can take now. */
+/** Withdraws its stop: it still runs, and may be the only worker that can take the next jobs. */
 export function withdrawStop(worker: WorkerLife): void {
 	if (!advance(worker, "withdraw_stop")) return;
 	const own = writable(worker);

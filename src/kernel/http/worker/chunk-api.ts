@@ -8,7 +8,7 @@ import { inSlices } from "../exchange/slices.ts";
 import { linesOf } from "./lines.ts";
 import { POSTED, readWorkerBody, signOfLife } from "./worker-api.ts";
 
-/** The first invalid text is the `failure`, which ends the job. */
+/** `failure`: why the first invalid chunk fails the job; chunks before it are kept. */
 interface ChunkTexts {
 	chunks: string[];
 	failure?: Report;
@@ -35,7 +35,7 @@ export async function chunkBatch(call: Call<"job">): Promise<void> {
 	await add(call, { chunks }, lines.length);
 }
 
-/** `count`: chunk numbers that the post uses. */
+/** `count`: how many chunk numbers this post uses, from `?chunk=` on. */
 async function add(call: Call<"job">, { chunks, failure }: ChunkTexts, count: number): Promise<void> {
 	const { jobs } = call.engine;
 	const worker = call.identity.worker!;

@@ -3,7 +3,7 @@ import { cutString } from "./chunk-string.ts";
 
 export type SplitOutput = { ok: true; pieces: string[] } | { ok: false; reason: string };
 
-/** An open array or object. Its run holds all its content until it is known to be too large. */
+/** An open array or object. Its run: the members read so far that still fit into one piece. */
 interface Frame {
 	object: boolean;
 	start: number;
@@ -33,7 +33,8 @@ const STRIDE_BYTES = 262_144;
  * for one piece is sent in several (`[part]`, `{"name":part}`). In objects a repeated name marks parts, unless the
  * source has duplicates; in arrays, parts look like elements.
  *
- * Fails for a name, number or word over the limit, and when the enclosing names and brackets leave too little room.
+ * Fails for a name, number or word over the limit, when the enclosing names and brackets leave too little room, and
+ * when all pieces together, with the names that each repeats, exceed twice the source + 16 MB.
  */
 export function* splitOutput(source: Uint8Array, limit: number): Generator<void, SplitOutput> {
 	if (source.length <= limit) return { ok: true, pieces: [utf8.decode(source)] };

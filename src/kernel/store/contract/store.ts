@@ -9,7 +9,7 @@
  * 7. Deadlines hold without the sweeper (D15): a method that moves a job first settles passed deadlines, and one that
  *    reads a job answers as if they were settled. An erased job is missing to every method unless its description says
  *    otherwise.
- * 8. Signals report moves that other calls or servers caused. They are hints: possibly lost or duplicated, ids only.
+ * 8. Signals report moves that other calls or servers caused. They may be lost or duplicated, and contain only ids.
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import type { Histogram } from "../../lib/histogram.ts";
@@ -22,9 +22,16 @@ import type { KeyStore, RegistryStore, SecretStore, SessionStore, TokenStore } f
 import type { WebhookStore } from "./webhooks.ts";
 
 /**
- * `busy`: other transactions blocked this one for too long. `blocked`: a session outside locks a whole table. `moved`:
- * the file was deleted or replaced. `damaged`: what this call needs cannot be read. `unreadable`, `unwritable`: the
- * payload file that this call needs cannot be read or written at present; other calls go on.
+ * Why a call failed:
+ * - `full`: the database cannot be written at present: full disk, read-only file system, I/O error or no permission
+ * - `moved`: the database file was deleted or replaced
+ * - `damaged`: what this call needs cannot be read, now or later
+ * - `closed`: the store was closed
+ * - `unreachable`: PostgreSQL does not respond, or another process has the SQLite file open
+ * - `busy`: other transactions blocked this one for too long
+ * - `blocked`: a session outside the service locks a whole table
+ * - `unreadable`, `unwritable`: the payload file of this call cannot be read, or written for another reason than a full
+ *   disk, at present; other calls go on
  */
 type Unavailable =
 	| "full"
@@ -54,7 +61,7 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A hint (rule 8). `queued`: a job waits; `worker` lost it, if this server noticed that; `silent` may still run it,
+ * See rule 8. `queued`: a job waits; `worker` lost it, if this server noticed that; `silent` may still run it,
  * because only its lease ended, whichever server noticed. `delivery`: a webhook is due. `lost`: every waiter must read
  * the store. Only from other servers: chunks were added to a job, or its stream is free again; endpoints changed; keys,
  * sessions or worker tokens (`access`) changed; a server started, left or freed leases.

@@ -1,7 +1,8 @@
 /**
- * Which workers make room for a worker of another endpoint (D28). Idle ones are stopped. Busy ones finish their jobs
- * first, and make room only for a higher priority, or among equals after their turn, for an endpoint that has no GPU or
- * will not have more than theirs: else a stream of jobs at one endpoint would keep all others waiting without end.
+ * Which workers make room for a worker of another endpoint (D28). Idle ones leave at once: asleep where they can sleep,
+ * else stopped. Busy ones finish their jobs first, and leave for a higher priority. Among equals a busy one makes room
+ * once its turn is over, and only if the asking endpoint has no GPU or ends up with no more than the other keeps.
+ * Without this rule one busy endpoint could starve the others.
  */
 
 import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/workers/priority.ts";
@@ -9,7 +10,7 @@ import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/wor
 /** Time between first call and eviction: loading a model must pay off. */
 export const MIN_STAY_MS = 10_000;
 
-/** A busy worker's turn: at least this time after its first call, and so many times as long as its start took. */
+/** A busy worker's turn after its first call: at least this time, and at least this multiple of its start time. */
 export const TURN_MS = 60_000;
 const STARTS_PER_TURN = 4;
 
@@ -44,7 +45,7 @@ export interface EvictionQuery<H extends Holder> {
 
 /**
  * Returns the workers that may be stopped, in this order: idle before busy, low before high, long before short.
- * `later`: those that may be stopped in the end, the first ones first.
+ * `later`: ignores minimum stay and turns; sorted by the time at which each worker's turn ends.
  */
 export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false } = {}): H[] {
 	const { holders, endpoint, settingsOf, mayEvict, now } = q;

@@ -15,7 +15,7 @@ const UNREAD = "nvidia-smi did not answer, or not yet.";
 
 export function gpuAllocator(d: Pick<Kernel, "now" | "endpoints" | "workers">) {
 	const holders = (): Worker[] => [...d.workers.registry.all()].filter(holdsGpus);
-	/** GPUs that become free for endpoints which were asked for before, in this round. */
+	/** GPUs already promised in this round, to endpoints before this one. */
 	let reserved: GpuHolder[] = [];
 	/** Free GPUs that an endpoint uses once this worker has ended. */
 	const kept = new Map<Worker, GpuHolder>();

@@ -1,4 +1,4 @@
-/** Which workers make room for one that its platform cannot place, and which wait until it has a place (D28). */
+/** Which workers make room for one that its platform cannot place, and which must wait until it is placed (D28). */
 import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
 import { evictable } from "./eviction.ts";
 import type { EpochMs } from "../../../kernel/lib/time.ts";
@@ -7,7 +7,7 @@ import type { Kernel } from "../../../kernel/module.ts";
 import type { Worker } from "../../../kernel/engine/workers/worker-registry.ts";
 import { holderOf, settingsIn } from "./gpu-allocator.ts";
 
-/** Room is made again for a worker that still waits after this time, ms, doubled each time: it may not help. */
+/** Back-off between evictions for the same waiting worker, ms; doubled each time, since an eviction may not help. */
 const AGAIN_MS = 60_000;
 
 export function platformRoom({
@@ -19,7 +19,7 @@ export function platformRoom({
 	const { launcher, registry } = workers;
 	const made = new WeakMap<Worker, { at: EpochMs; times: number }>();
 	const othersLeftAt = new WeakMap<Worker, EpochMs>();
-	/** The worker that room was made for, by each endpoint that is not to take it. */
+	/** Room that an endpoint (the key) must not take: the worker for which it was made, and the workers that made it. */
 	const kept = new Map<string, { ahead: Worker; makers: readonly Worker[]; since: EpochMs }>();
 
 	function placed({ id, endpoint }: Worker): PlacedWorker {
@@ -63,8 +63,8 @@ export function platformRoom({
 	}
 
 	/**
-	 * Returns the workers that would take the place of the waiting one, as its platform knows no turns: waiting ones of
-	 * the `makers`' own endpoints and of `later` ones. None of these endpoints starts another before it has its place.
+	 * Returns waiting workers that the platform might place first, since it knows no turns: those of the makers'
+	 * endpoints and of endpoints behind this one (`later`). None of these starts another worker before `ahead` is placed.
 	 */
 	function rivalsOf(ahead: Worker, makers: readonly Worker[], later: ReadonlySet<string>): Worker[] {
 		const behind = later.union(new Set(makers.map(({ endpoint }) => endpoint)));
@@ -85,7 +85,7 @@ export function platformRoom({
 		return rivals;
 	}
 
-	/** Says for which endpoint room is made that this one is not to take. */
+	/** Returns a sentence that names the endpoint for which room is kept from this one; undefined: none is kept. */
 	function keptFor(endpoint: string): string | undefined {
 		const room = kept.get(endpoint);
 		if (!room) return undefined;

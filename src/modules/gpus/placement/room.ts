@@ -1,4 +1,4 @@
-/** Workers that make room for those of other endpoints: which, what is said of it, and when it is withdrawn (D28). */
+/** Evicts workers for those of other endpoints, says so in their messages, and withdraws an eviction (D28). */
 import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../../kernel/lib/time.ts";
 import { usesOwnGpus } from "../../../kernel/launchers/index.ts";
@@ -8,7 +8,7 @@ import { launchHash } from "../../../kernel/engine/endpoints/launch-hash.ts";
 import type { Kernel } from "../../../kernel/module.ts";
 import { platformRoom } from "./platform-room.ts";
 
-/** So many of the workers that were stopped for a waiting one are named. */
+/** Maximum number of stopped workers that the message of a waiting worker names. */
 const SHOWN = 10;
 
 /** Why a busy worker is stopped after its jobs. */
@@ -19,9 +19,9 @@ export function roomMaker(d: Pick<Kernel, "now" | "events" | "endpoints" | "work
 	const { launcher, registry, sleep } = d.workers;
 	const { queues, stop } = d.scaling;
 	const platforms = platformRoom(d);
-	/** The endpoint for which a worker makes room, and what is said of the worker. */
+	/** The endpoint for which a worker makes room, and the worker's description in messages. */
 	const leavesFor = new WeakMap<Worker, { endpoint: string; text: string }>();
-	/** What the platform of a waiting worker said, and what is shown with those that make room. */
+	/** The platform's message about a waiting worker, and our version that names the workers being stopped. */
 	const notices = new WeakMap<Worker, { own: string; shown: string; stopped: readonly string[] }>();
 	/** When room began to be made for the next worker of an endpoint, on this machine. */
 	const madeSince = new Map<string, EpochMs>();
@@ -49,7 +49,7 @@ export function roomMaker(d: Pick<Kernel, "now" | "events" | "endpoints" | "work
 	const emitMade = ({ endpoint, id }: Worker, was: "idle" | "busy"): void =>
 		events.emit("room.made", { endpoint, worker: id, was });
 
-	/** Says which workers make room for an endpoint, and when. `stopped`: what is said of those that may have ended. */
+	/** Sentences on which workers make room for an endpoint, and when. `stopped`: texts of those that may have ended. */
 	function leavingTexts({ id: endpoint }: Endpoint, stopped: readonly string[] = []): string[] {
 		const texts = (fits: (worker: Worker) => boolean): string[] =>
 			[...registry.all()].flatMap((worker) => {
@@ -66,19 +66,19 @@ export function roomMaker(d: Pick<Kernel, "now" | "events" | "endpoints" | "work
 		];
 	}
 
-	/** Whether the worker is to be stopped for its GPUs only. */
+	/** Whether the worker leaves only because another endpoint needs its GPUs of this machine. */
 	function leavesGpus({ retiring }: Worker, endpoint: string): boolean {
 		return retiring === roomText(endpoint) && endpoints.has(endpoint) && usesOwnGpus(endpoints.get(endpoint).launcher);
 	}
 
 	return {
 		leavingTexts,
-		/** Makes room for the next worker of the endpoint, which starts once they have ended. */
+		/** Makes room for the next worker of the endpoint, which starts once `workers` have ended or sleep. */
 		evict(workers: readonly Worker[], endpoint: Endpoint): void {
 			if (workers.length > 0 && !madeSince.has(endpoint.id)) madeSince.set(endpoint.id, now());
 			evict(workers, endpoint);
 		},
-		/** Called when a worker is to be stopped that has finished its jobs. True: it is put to sleep instead. */
+		/** Called before a worker that has finished its jobs is stopped. True: it is put to sleep instead. */
 		leave(worker: Worker): boolean {
 			const { endpoint } = leavesFor.get(worker) ?? {};
 			if (endpoint === undefined) return false;
@@ -115,7 +115,7 @@ export function roomMaker(d: Pick<Kernel, "now" | "events" | "endpoints" | "work
 				if (shown !== notice.message) setNoticeMessage(waiting, shown);
 			}
 		},
-		/** Lets workers go on that would make room for an endpoint without waiting jobs, unless their settings changed. */
+		/** Keeps workers that would make room for an endpoint without waiting jobs, unless their settings changed. */
 		withdraw(): void {
 			for (const endpoint of madeSince.keys()) if (queues.isEmpty(endpoint)) madeSince.delete(endpoint);
 			for (const worker of registry.all()) {

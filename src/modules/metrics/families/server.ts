@@ -111,7 +111,8 @@ export const STORE_METRICS: readonly Metric[] = [
 	gauge(
 		"sluice_store_standbys",
 		["commits"],
-		"Standbys that stream from a PostgreSQL store; `go_on`: commits wait for none of them, `wait`: they may.",
+		"Standbys that stream from a PostgreSQL store. `go_on`: no standby is synchronous, so a failover would lose " +
+			"acknowledged jobs. `wait`: commits may wait for them.",
 		({ standbys }) =>
 			standbys
 				? each({
