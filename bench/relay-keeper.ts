@@ -1,7 +1,7 @@
 /** Where `job-relay.ts` keeps bodies. What arrives during a flush shares the next one. */
 import { open } from "node:fs/promises";
 import { Client } from "pg";
-import { grouped } from "../src/kernel/store/sqlite/payload-files/grouped.ts";
+import { grouped } from "../src/kernel/store/sqlite/payload-files/segment.ts";
 
 /** Resolves when the body is on disk. */
 export type Keep = (body: readonly Buffer[]) => Promise<void>;

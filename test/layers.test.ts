@@ -67,7 +67,7 @@ describe("layers", () => {
 		["cli/commands/keys.ts", 'import { KEY } from "../../api/keys.ts";'],
 		["cli/commands/keys.ts", 'import { type Key } from "../../api/keys.ts";'],
 		["cli/commands/keys.ts", 'const { KEY } = await import("../../api/keys.ts");'],
-		["kernel/launchers/schema.ts", 'import { LAUNCHERS } from "#launchers";'],
+		["kernel/launchers/endpoint-settings.ts", 'import { LAUNCHERS } from "#launchers";'],
 		["kernel/launchers/index.ts", 'import { KUBERNETES } from "../../modules/kubernetes/definition.ts";'],
 		["modules/kubernetes/cluster.ts", 'import type { Engine } from "../../kernel/engine/engine.ts";'],
 		["kernel/launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],

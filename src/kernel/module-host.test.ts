@@ -4,7 +4,7 @@ import { given } from "../../test/support/given.ts";
 import { route } from "./api/definition/route.ts";
 import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import type { Hooks } from "./engine/context.ts";
-import type { TraceHooks } from "./core/trace-hooks.ts";
+import type { TraceHooks } from "./core/trace.ts";
 import type { Module } from "./module.ts";
 import { moduleHost, variableSettings } from "./module-host.ts";
 

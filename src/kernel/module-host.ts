@@ -5,7 +5,7 @@
 import type { Endpoint } from "./core/endpoints/endpoint.ts";
 import { ApiError } from "./core/errors.ts";
 import type { Family } from "./core/metrics/family.ts";
-import type { RegistryLogin } from "./core/access/registry-login.ts";
+import type { RegistryLogin } from "./core/access/image-registry.ts";
 import type { Hooks } from "./engine/context.ts";
 import type { WorkerVariables } from "./engine/workers/workers-context.ts";
 import type { EventTable } from "./events.ts";

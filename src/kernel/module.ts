@@ -5,7 +5,7 @@
 import type { RouteDefinition } from "./api/definition/route.ts";
 import type { ModuleSettings } from "./config/module-settings.ts";
 import type { Endpoint } from "./core/endpoints/endpoint.ts";
-import type { RegistryLogin } from "./core/access/registry-login.ts";
+import type { RegistryLogin } from "./core/access/image-registry.ts";
 import type { Family, FamilyDescription } from "./core/metrics/family.ts";
 import type { ErrorTable } from "./core/error-table.ts";
 import type { Access } from "./engine/access/access.ts";

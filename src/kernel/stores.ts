@@ -10,7 +10,7 @@ import type { Reencrypted } from "./engine/lifecycle/reencrypt.ts";
 import { readKeyFile, removePreviousKey, rotateKeyFile } from "./secrets/key-file.ts";
 import { fromText, opensSecrets, secretKeys } from "./secrets/secret-key.ts";
 import type { Inspection } from "./store/postgres/inspect.ts";
-import type { Standbys } from "./store/postgres/queries/standbys.ts";
+import type { Standbys } from "./store/postgres/queries/cluster.ts";
 import { type CheckKey, joinChecks, keyCheck } from "./secrets/key-check.ts";
 import type { Verification } from "./store/sqlite/file/verify.ts";
 import type { Store } from "./store/contract/store.ts";

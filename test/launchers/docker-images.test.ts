@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
-import type { RegistryLogin } from "../../src/kernel/core/access/registry-login.ts";
+import type { RegistryLogin } from "../../src/kernel/core/access/image-registry.ts";
 import type { WorkerReason } from "../../src/kernel/core/workers/worker-reason.ts";
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
 import type { DockerSettings } from "../../src/modules/docker/settings.ts";

@@ -4,7 +4,7 @@
  */
 import { isUndisputed } from "../../src/kernel/core/jobs/attempt-signs.ts";
 import type { Attempt, Job } from "../../src/kernel/core/jobs/job.ts";
-import { deliveryOf } from "../../src/kernel/core/webhooks/delivery.ts";
+import { deliveryOf } from "../../src/kernel/core/webhooks.ts";
 import {
 	type Counts,
 	countsOf,

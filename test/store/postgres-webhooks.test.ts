@@ -3,7 +3,7 @@
  * claim at once.
  */
 import { expect, it } from "vitest";
-import type { NewDelivery } from "../../src/kernel/core/webhooks/delivery.ts";
+import type { NewDelivery } from "../../src/kernel/core/webhooks.ts";
 import { LARGE_BYTES, stringOf } from "../../src/kernel/lib/json/json-text.ts";
 import { insertDeliveries } from "../../src/kernel/store/postgres/rows/deliveries.ts";
 import { statement } from "../../src/kernel/store/postgres/connection/statement.ts";

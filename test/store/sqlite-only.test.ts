@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { DELIVERY_STATES } from "../../src/kernel/core/webhooks/delivery.ts";
+import { DELIVERY_STATES } from "../../src/kernel/core/webhooks.ts";
 import { isFinal, JOB_STATES } from "../../src/kernel/core/jobs/job-states.ts";
 import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { type Signal, type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";

@@ -1,6 +1,6 @@
 /** Cases: whose webhook deliveries are claimed, and receivers that fail (D21). */
 import { expect, it } from "vitest";
-import { FIRST_PAUSE_MS, PAUSE_AFTER } from "../../src/kernel/core/webhooks/receiver.ts";
+import { FIRST_PAUSE_MS, PAUSE_AFTER } from "../../src/kernel/core/webhooks.ts";
 import type { Signal, Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
 import { alone, siteOf, T0 } from "./site.ts";

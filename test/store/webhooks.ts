@@ -1,7 +1,7 @@
 /** Cases: webhook deliveries, from the end of a job to their own (D21). */
 import { asOne, stringOf } from "../../src/kernel/lib/json/json-text.ts";
 import { expect, it } from "vitest";
-import { DELIVERY_HISTORY } from "../../src/kernel/core/webhooks/delivery.ts";
+import { DELIVERY_HISTORY } from "../../src/kernel/core/webhooks.ts";
 import { jobView } from "../../src/kernel/core/jobs/job-view.ts";
 import type { Signal, Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";

@@ -10,10 +10,10 @@ const STORE = [
 	"kernel/store/apply-transition.ts",
 	"kernel/store/views.ts",
 	"kernel/store/row.ts",
-	"kernel/store/states.ts",
+	"kernel/store/row.ts",
 	"kernel/store/operations/",
 	"kernel/store/job-columns.ts",
-	"kernel/store/positional.ts",
+	"kernel/store/job-columns.ts",
 	"kernel/store/cursor.ts",
 	"kernel/store/tables/",
 ];
@@ -56,13 +56,12 @@ function engineRows(): Record<string, readonly string[]> {
 		"kernel/engine/": [...ENGINE, "kernel/engine/"],
 		"kernel/engine/context.ts": [...ENGINE, "kernel/engine/availability/", ...POLICIES],
 		...Object.fromEntries(POLICIES.map((policy) => [policy, [...ENGINE, "kernel/engine/workers/"]])),
-		"kernel/engine/invalid-cursor.ts": ["kernel/core/"],
 	};
 	const before: string[] = [];
 	for (const domains of DOMAINS) {
 		for (const name of domains) rows[`kernel/engine/${name}/`] = [...ENGINE, ...before, `kernel/engine/${name}/`];
 		before.push(...domains.map((name) => `kernel/engine/${name}/`));
-		if (before.length === 1) before.push("kernel/engine/context.ts", "kernel/engine/invalid-cursor.ts");
+		if (before.length === 1) before.push("kernel/engine/context.ts");
 	}
 	return rows;
 }
@@ -85,7 +84,6 @@ const MODULE = [
 	"kernel/engine/access/credential-cache.ts",
 	"kernel/engine/access/keys.ts",
 	"kernel/engine/context.ts",
-	"kernel/engine/invalid-cursor.ts",
 	"kernel/engine/availability/storage/free-space.ts",
 	"kernel/store/contract/",
 	"kernel/post/contract.ts",

@@ -15,7 +15,7 @@ export type { Alert, Alerts } from "../../../src/modules/alerts/routes.ts";
 export type { Delivery, DeliveryDetail } from "../../../src/modules/webhooks/routes.ts";
 export type { EndedWorker, Worker, WorkerReason } from "../../../src/kernel/api/workers.ts";
 export type { FoundLine, LogLine } from "../../../src/modules/logs/routes.ts";
-export type { DeliveryState } from "../../../src/kernel/core/webhooks/delivery.ts";
+export type { DeliveryState } from "../../../src/kernel/core/webhooks.ts";
 export type { JobState } from "../../../src/kernel/core/jobs/job-states.ts";
 export type { Scope } from "../../../src/kernel/core/access/key-request.ts";
 

@@ -5,9 +5,8 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
-import { readLauncherMembers } from "./launcher-members.ts";
+import { readLauncherMembers, optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 import { OPTIONS } from "./options.ts";
-import { optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 import { variables as variablesOf } from "./variables.ts";
 
 export interface Config {

@@ -1,12 +1,13 @@
 /** Reads options from flags, environment and `sluice.yaml`. */
 import { moduleMembers, type ConfiguredModule } from "./module-settings.ts";
-import { launcherMembers } from "./launcher-members.ts";
 import { parse } from "yaml";
 import { duration, withDurations } from "../core/durations.ts";
 import { type Budget, BUDGETS } from "../core/budgets.ts";
 import { check, isAbsent, isObject, type Schema } from "../lib/schema.ts";
 import { type Option, OPTIONS } from "./options.ts";
 import type { Env } from "../lib/env.ts";
+import type { FileContext } from "../launchers/definition.ts";
+import { LAUNCHERS } from "../launchers/index.ts";
 
 export interface Sources {
 	flags: Readonly<Record<string, string | undefined>>;
@@ -134,4 +135,20 @@ function readYaml(text: string, path: string, problems: string[]): Record<string
 		problems.push(`${path}: is not valid YAML: ${(error as Error).message.split("\n")[0]}`);
 	}
 	return {};
+}
+
+/** Members of `sluice.yaml` that belong to launchers. */
+export function launcherMembers(): Record<string, Schema> {
+	return Object.fromEntries(LAUNCHERS.flatMap(({ file }) => (file ? [[file.member, file.schema]] : [])));
+}
+
+/** What launchers have read, by type. Faults are added to `problems`. */
+export function readLauncherMembers(
+	file: Readonly<Record<string, unknown>>,
+	context: FileContext,
+	problems: string[],
+): Record<string, unknown> {
+	return Object.fromEntries(
+		LAUNCHERS.flatMap(({ type, file: own }) => (own ? [[type, own.read(file[own.member], context, problems)]] : [])),
+	);
 }

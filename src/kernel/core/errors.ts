@@ -58,3 +58,10 @@ export function withFaults(error: ErrorCode | ModuleError, faults: readonly Faul
 	const more = faults.length > 2 ? ` And ${faults.length - 2} more.` : "";
 	return new ApiError(error, { count, first: sentences.join(" ") + more }, faults);
 }
+
+/** The 400 for a store's error that a cursor is invalid; any other error as it is. */
+export function invalidCursor(error: unknown, cursor: string | undefined): unknown {
+	return error instanceof RangeError && cursor !== undefined
+		? badQuery("cursor", cursor, "`next` of the page before")
+		: error;
+}

@@ -4,7 +4,7 @@ import type { ApiError } from "../core/errors.ts";
 import type { Clock } from "../system/clock.ts";
 import type { EpochMs } from "../lib/time.ts";
 import type { GpuTotals } from "../core/workers/gpus.ts";
-import type { TraceHooks } from "../core/trace-hooks.ts";
+import type { TraceHooks } from "../core/trace.ts";
 import type { EventBus } from "../events.ts";
 import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";

@@ -5,7 +5,7 @@
 import type { Clock } from "../system/clock.ts";
 import type { Endpoint, LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Finding } from "../core/finding.ts";
-import type { RegistryLogin } from "../core/access/registry-login.ts";
+import type { RegistryLogin } from "../core/access/image-registry.ts";
 import type { Fault, Schema } from "../lib/schema.ts";
 import type { Launcher } from "./launcher.ts";
 import type { Env } from "../lib/env.ts";

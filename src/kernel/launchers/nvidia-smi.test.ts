@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { smiOutput } from "../../../test/support/gpu-programs.ts";
 import { gpusIn, memoryByWorker, processesIn, withMigDevices } from "./nvidia-smi.ts";
-import { rocmGpusIn } from "./rocm-smi.ts";
+import { rocmGpusIn } from "./machine-gpus.ts";
 
 const MIB = 1024 ** 2;
 

@@ -1,5 +1,4 @@
 /** A text of a receiver, which may have what it got. */
-import { overlap } from "./overlap.ts";
 
 /** A shorter end of a text is not taken for the beginning of a secret. */
 const SHORTEST = 4;
@@ -34,4 +33,28 @@ function encodedForms(secret: string): string[] {
 function base64Within(bytes: Buffer, before: number): string {
 	const text = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
 	return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+}
+
+/**
+ * Length of the longest end of `left` that `right` begins with, in a time that grows with both together: either may be
+ * chosen by others.
+ */
+export function overlap(left: string, right: string): number {
+	const most = Math.min(left.length, right.length);
+	const begin = right.slice(0, most);
+	// For each place of `begin` the length of the longest shorter begin that ends there (Knuth, Morris, Pratt).
+	const borders = [0];
+	for (let at = 1, length = 0; at < most; at += 1) {
+		length = continued(borders, begin, length, begin[at]);
+		borders.push(length);
+	}
+	let length = 0;
+	for (let at = left.length - most; at < left.length; at += 1) length = continued(borders, begin, length, left[at]);
+	return length;
+}
+
+function continued(borders: readonly number[], begin: string, from: number, character: string | undefined): number {
+	let length = from;
+	while (length > 0 && begin[length] !== character) length = borders[length - 1] ?? 0;
+	return begin[length] === character ? length + 1 : length;
 }

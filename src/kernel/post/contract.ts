@@ -1,5 +1,5 @@
 /** One signed POST to an address that a client or the operator chose: for webhooks and messages of alerts. */
-import type { TraceContext } from "../core/trace-context.ts";
+import type { TraceContext } from "../core/trace.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 
 /** A try ends after this time without an answer. */

@@ -4,7 +4,7 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { createHmac } from "node:crypto";
 import type { Clock } from "../system/clock.ts";
-import { traceparentOf } from "../core/trace-context.ts";
+import { traceparentOf } from "../core/trace.ts";
 import { type JsonText, sizeOf } from "../lib/json/json-text.ts";
 import { printable } from "../lib/terminal-text.ts";
 import { POST_TIMEOUT_MS, type PostAnswer, type SignedPost } from "./contract.ts";

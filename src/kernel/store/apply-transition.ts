@@ -1,5 +1,5 @@
 /** Writes the effects of a core transition and settles passed deadlines (D15), for both dialects. */
-import { deliveryOf, type NewDelivery } from "../core/webhooks/delivery.ts";
+import { deliveryOf, type NewDelivery } from "../core/webhooks.ts";
 import {
 	dueAt,
 	dueEvent,
@@ -13,8 +13,7 @@ import type { Attempt, Job } from "../core/jobs/job.ts";
 import { sizeOf } from "../lib/json/json-text.ts";
 import { isFinal, type JobEvent } from "../core/jobs/job-states.ts";
 import type { JobResult } from "../core/jobs/job-view.ts";
-import type { JobRow, Result } from "./row.ts";
-import { RUNNING, WAITING } from "./states.ts";
+import { type JobRow, type Result, RUNNING, WAITING } from "./row.ts";
 import type { Signal } from "./contract/store.ts";
 
 interface TransitionParts<Row extends JobRow> {

@@ -10,8 +10,9 @@ import {
 	packJob,
 	SUBMISSION_MEMBERS,
 	unpackJob,
+	packer,
+	unpacker,
 } from "./job-columns.ts";
-import { packer, unpacker } from "./positional.ts";
 
 /** Each number is another one. */
 const JOB: Job = {

@@ -3,8 +3,7 @@ import type { Attempt } from "../core/jobs/job.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 import type { JobResult } from "../core/jobs/job-view.ts";
 import type { Transitions, Projection } from "./apply-transition.ts";
-import type { JobRow, Result } from "./row.ts";
-import { WAITING } from "./states.ts";
+import { type JobRow, type Result, WAITING } from "./row.ts";
 import type { JobRecord } from "./contract/jobs.ts";
 
 interface ViewParts<Row extends JobRow> {

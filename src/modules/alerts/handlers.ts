@@ -3,7 +3,7 @@ import { badRequest } from "../../kernel/core/errors.ts";
 import { may } from "../../kernel/engine/access/keys.ts";
 import { isoJobTime } from "../../kernel/http/exchange/format.ts";
 import { readNothing, readObject } from "../../kernel/http/exchange/object-body.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { valueOf } from "../../kernel/http/exchange/call.ts";
 import { principalOf } from "../../kernel/http/gates/auth.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { Alerts } from "./alerts.ts";

@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../../kernel/store/contract/records.ts";
 import type { EpochMs } from "../../kernel/lib/time.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
-import { invalidCursor } from "../../kernel/engine/invalid-cursor.ts";
+import { invalidCursor } from "../../kernel/core/errors.ts";
 import { networkOf, type Peer } from "../../kernel/core/access/network.ts";
 import type { Principal } from "../../kernel/engine/access/keys.ts";
 

@@ -1,7 +1,7 @@
 /** `/v1/audit` (D42). */
 import { CURSOR, LIMIT } from "../../kernel/api/definition/params.ts";
 import { isoTime } from "../../kernel/http/exchange/format.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { valueOf } from "../../kernel/http/exchange/call.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { ACTION_FILTER, type AUDIT_ROUTES, KEY_FILTER } from "./routes.ts";

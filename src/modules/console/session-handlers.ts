@@ -1,7 +1,7 @@
 /** `/v1/sessions` (D31, D39). */
 import { isoTime } from "../../kernel/http/exchange/format.ts";
 import { readNothing } from "../../kernel/http/exchange/object-body.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { valueOf } from "../../kernel/http/exchange/call.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import { KEY_FILTER, type SESSION_ROUTES } from "./routes.ts";
 import type { Sessions } from "./sessions.ts";

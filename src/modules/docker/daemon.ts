@@ -1,7 +1,7 @@
 /** Docker Engine API calls of the launcher, and daemon errors as sentences. */
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
-import type { RegistryLogin } from "../../kernel/core/access/registry-login.ts";
+import type { RegistryLogin } from "../../kernel/core/access/image-registry.ts";
 import { PlatformUnavailable } from "../../kernel/launchers/launcher.ts";
 import { framesOf, refusalText, textOf } from "../../kernel/launchers/platform-streams.ts";
 import type { Connection } from "./hosts/connection.ts";

@@ -2,9 +2,8 @@
 import type { GpuUse } from "./gpu-use.ts";
 import { HISTORY, type LIST_GPUS } from "./routes.ts";
 import type { AnswerOf } from "../../kernel/api/definition/route.ts";
-import type { Call } from "../../kernel/http/exchange/call.ts";
+import { type Call, valueOf } from "../../kernel/http/exchange/call.ts";
 import { isoJobTime } from "../../kernel/http/exchange/format.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
 
 export async function listGpus(call: Call, spansOf: GpuUse["history"]): Promise<AnswerOf<typeof LIST_GPUS>> {
 	const { engine } = call;

@@ -2,8 +2,7 @@
 import { CURSOR, ENDPOINT_FILTER } from "../../kernel/api/definition/params.ts";
 import type { AnswerOf } from "../../kernel/api/definition/route.ts";
 import type { LogEntry } from "../../kernel/engine/workers/logs/worker-logs.ts";
-import type { Call } from "../../kernel/http/exchange/call.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { type Call, valueOf } from "../../kernel/http/exchange/call.ts";
 import { EVENT_STREAM, lastEventId, wantsEvents } from "../../kernel/http/exchange/server-sent-events.ts";
 import { type LogForm, sendLog, sendWorkerLogs } from "../../kernel/http/exchange/worker-log-stream.ts";
 import { answersElsewhere } from "../../kernel/http/server/other-servers.ts";

@@ -2,8 +2,7 @@
 import { ENDPOINT_FILTER } from "../../kernel/api/definition/params.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import { holderNow, permit, principalOf } from "../../kernel/http/gates/auth.ts";
-import { type Call, connected, drained, isHead } from "../../kernel/http/exchange/call.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { type Call, connected, drained, isHead, valueOf } from "../../kernel/http/exchange/call.ts";
 import { headOnly } from "../../kernel/http/exchange/reply.ts";
 import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
 import type { liveFeed } from "./live-feed.ts";

@@ -15,8 +15,7 @@ import { percentilesOf } from "../../kernel/core/metrics/series.ts";
 import type { EpochMs } from "../../kernel/lib/time.ts";
 import { may } from "../../kernel/engine/access/keys.ts";
 import { principalOf } from "../../kernel/http/gates/auth.ts";
-import type { Call } from "../../kernel/http/exchange/call.ts";
-import { valueOf } from "../../kernel/http/exchange/params.ts";
+import { type Call, valueOf } from "../../kernel/http/exchange/call.ts";
 import { isoJobTime } from "../../kernel/http/exchange/format.ts";
 
 /** One value per retained step, null if unknown. */

@@ -7,15 +7,14 @@ import { RESULT_LIMIT } from "../../kernel/core/jobs/report.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "./translation.ts";
 import { usageIn } from "./usage.ts";
-import { traceText } from "../../kernel/core/trace-context.ts";
+import { traceText } from "../../kernel/core/trace.ts";
 import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
 import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
 import { notAnObject, readJson } from "../../kernel/http/exchange/body.ts";
 import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
-import { headOnly, JSON_HEADERS } from "../../kernel/http/exchange/reply.ts";
+import { headOnly, JSON_HEADERS, inSlices } from "../../kernel/http/exchange/reply.ts";
 import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { onStored } from "../../kernel/http/memory/call-memory.ts";
-import { inSlices } from "../../kernel/http/exchange/slices.ts";
 import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
 import { streamed } from "./stream.ts";
 

@@ -1,6 +1,5 @@
 /** The login to a registry, from a body or a file (D45). */
-import { registryName } from "../../kernel/core/access/image-name.ts";
-import { REGISTRY_LOGIN_SCHEMA, type RegistryLogin } from "../../kernel/core/access/registry-login.ts";
+import { registryName, REGISTRY_LOGIN_SCHEMA, type RegistryLogin } from "../../kernel/core/access/image-registry.ts";
 import { check, type Read } from "../../kernel/lib/schema.ts";
 
 /** Matches what `registryName` returns. */

@@ -1,6 +1,6 @@
 /** Logins to registries of container images (D45), encrypted in the store. */
 import { ApiError } from "../../kernel/core/errors.ts";
-import type { RegistryLogin } from "../../kernel/core/access/registry-login.ts";
+import type { RegistryLogin } from "../../kernel/core/access/image-registry.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 import type { RegistryRow } from "../../kernel/store/contract/access.ts";
 import { unlessFull } from "../../kernel/engine/availability/storage/free-space.ts";

@@ -1,6 +1,6 @@
 /** Logins to registries of container images (D45, D39). */
 import { ERRORS } from "./errors.ts";
-import { REGISTRY_LOGIN_SCHEMA } from "../../kernel/core/access/registry-login.ts";
+import { REGISTRY_LOGIN_SCHEMA } from "../../kernel/core/access/image-registry.ts";
 import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
 import { listIn, MOMENT, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 

@@ -1,6 +1,6 @@
 /** `registries` of `sluice.yaml` (D45): logins by host, whose passwords are in variables or files. */
 import { dirname, resolve } from "node:path";
-import { REGISTRY_LOGIN_SCHEMA, type RegistryLogin } from "../../kernel/core/access/registry-login.ts";
+import { REGISTRY_LOGIN_SCHEMA, type RegistryLogin } from "../../kernel/core/access/image-registry.ts";
 import type { SettingsSource } from "../../kernel/config/module-settings.ts";
 import type { Schema } from "../../kernel/lib/schema.ts";
 import { readRegistryLogin } from "./login.ts";

@@ -1,6 +1,6 @@
 /** What the service needs of OpenTelemetry, which is loaded only if an OTEL_* variable asks for traces. */
 import type { Span } from "./span.ts";
-import type { TraceContext } from "../../kernel/core/trace-context.ts";
+import type { TraceContext } from "../../kernel/core/trace.ts";
 
 export interface Tracer {
 	/** Whether a trace that begins here, or goes on from `parent`, is recorded. */

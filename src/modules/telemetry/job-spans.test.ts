@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { type Attempt, type Job, newJob } from "../../kernel/core/jobs/job.ts";
 import { attemptContext, jobSpans, submissionContext } from "./job-spans.ts";
-import { traceText } from "../../kernel/core/trace-context.ts";
+import { traceText } from "../../kernel/core/trace.ts";
 
 const ID = "01a219fa-57fa-7bcd-ad08-6ce6e2fa40c4";
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -8,7 +8,7 @@ import type { Attempt, Job } from "../../kernel/core/jobs/job.ts";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
 import { type AttemptDetails, attemptsOf } from "../../kernel/core/jobs/timeline.ts";
 import type { Span, SpanLink } from "./span.ts";
-import { storedTrace, type TraceContext } from "../../kernel/core/trace-context.ts";
+import { storedTrace, type TraceContext } from "../../kernel/core/trace.ts";
 
 /** Ids of jobs end with a UUID (D6). */
 const UUID_LENGTH = 36;

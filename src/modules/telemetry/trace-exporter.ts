@@ -19,7 +19,7 @@ import {
 	TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { Span } from "./span.ts";
-import type { TraceContext } from "../../kernel/core/trace-context.ts";
+import type { TraceContext } from "../../kernel/core/trace.ts";
 import type { Tracer } from "./contract.ts";
 import type { TraceSettings } from "./settings.ts";
 

@@ -3,8 +3,7 @@
  * submission, by its client or the sampler; jobs that failed or took long are recorded all the same, at their end.
  */
 import type { Job } from "../../kernel/core/jobs/job.ts";
-import type { TraceContext } from "../../kernel/core/trace-context.ts";
-import type { TraceHooks } from "../../kernel/core/trace-hooks.ts";
+import type { TraceContext, TraceHooks } from "../../kernel/core/trace.ts";
 import { type EngineContext, unlessUnavailable } from "../../kernel/engine/context.ts";
 import type { Worker, WorkerRegistry } from "../../kernel/engine/workers/worker-registry.ts";
 import type { Events } from "../../kernel/events.ts";

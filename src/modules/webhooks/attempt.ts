@@ -1,6 +1,6 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
-import { clientTrace } from "../../kernel/core/trace-context.ts";
-import { PAUSE_AFTER, receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import { clientTrace } from "../../kernel/core/trace.ts";
+import { PAUSE_AFTER, receiverOf } from "../../kernel/core/webhooks.ts";
 import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import type { SignedPost, PostAnswer } from "../../kernel/post/contract.ts";
 import type { Cluster } from "../../kernel/engine/cluster/cluster.ts";

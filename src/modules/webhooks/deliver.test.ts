@@ -11,7 +11,7 @@ import { counted } from "../../../test/support/work.ts";
 import { budgetLimits, budgetMeters } from "../../kernel/core/budgets.ts";
 import { ENDPOINT_DEFAULTS } from "../../kernel/core/endpoints/endpoint-schema.ts";
 import { eventBus } from "../../kernel/events.ts";
-import { FIRST_PAUSE_MS } from "../../kernel/core/webhooks/receiver.ts";
+import { FIRST_PAUSE_MS } from "../../kernel/core/webhooks.ts";
 import { type Store, StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import type { DeliveryRow, WebhookStore } from "../../kernel/store/contract/webhooks.ts";
 import { openSqlite } from "../../kernel/store/sqlite/open.ts";

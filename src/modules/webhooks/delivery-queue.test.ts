@@ -1,7 +1,7 @@
 /** The queue of claimed deliveries: turns, bounds, and what is dropped (D21). */
 import { describe, expect, it } from "vitest";
 import { budgetLimits, type BudgetLimits, budgetMeters } from "../../kernel/core/budgets.ts";
-import { receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import { receiverOf } from "../../kernel/core/webhooks.ts";
 import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import { DeliveryQueue, SEND_MS } from "./delivery-queue.ts";
 

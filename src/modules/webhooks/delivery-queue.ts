@@ -6,7 +6,7 @@
 import type { BudgetMeters } from "../../kernel/core/budgets.ts";
 import { POST_TIMEOUT_MS } from "../../kernel/post/contract.ts";
 import { sizeOf } from "../../kernel/lib/json/json-text.ts";
-import { receiverOf } from "../../kernel/core/webhooks/receiver.ts";
+import { receiverOf } from "../../kernel/core/webhooks.ts";
 import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import { EndpointQueue, type Lane, Sends } from "./endpoint-queue.ts";
 

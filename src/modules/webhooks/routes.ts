@@ -1,5 +1,5 @@
 /** Webhook deliveries (D21, D39). */
-import { DELIVERY_STATES } from "../../kernel/core/webhooks/delivery.ts";
+import { DELIVERY_STATES } from "../../kernel/core/webhooks.ts";
 import { CURSOR, LIMIT, text, word } from "../../kernel/api/definition/params.ts";
 import { NO_BODY, route } from "../../kernel/api/definition/route.ts";
 import {

@@ -1,6 +1,5 @@
 /** Decides when a delivery is tried again, and builds the body of an attempt (spec 6, D21). */
-import type { DeliveryState, Schedule } from "../../kernel/core/webhooks/delivery.ts";
-import { withoutUser } from "../../kernel/core/webhooks/receiver.ts";
+import { type DeliveryState, type Schedule, withoutUser } from "../../kernel/core/webhooks.ts";
 import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../kernel/lib/json/json-text.ts";
 
 /** Waits after a failed try, ms (spec 6). */

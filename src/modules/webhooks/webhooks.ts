@@ -1,7 +1,6 @@
 /** Delivery of webhooks, and what operators do with deliveries (spec 6, D21). */
-import { ApiError } from "../../kernel/core/errors.ts";
+import { ApiError, invalidCursor } from "../../kernel/core/errors.ts";
 import type { SizedDelivery } from "../../kernel/store/contract/webhooks.ts";
-import { invalidCursor } from "../../kernel/engine/invalid-cursor.ts";
 import type { WebhooksContext } from "./attempt.ts";
 import { webhookDeliverer } from "./deliver.ts";
 import { ERRORS } from "./errors.ts";

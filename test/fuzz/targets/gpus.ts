@@ -1,7 +1,7 @@
 /** What `nvidia-smi` and `rocm-smi` print (D27, D48). */
 import fc from "fast-check";
 import { gpusIn, memoryByWorker, processesIn, withMigDevices } from "../../../src/kernel/launchers/nvidia-smi.ts";
-import { rocmGpusIn } from "../../../src/kernel/launchers/rocm-smi.ts";
+import { rocmGpusIn } from "../../../src/kernel/launchers/machine-gpus.ts";
 import { oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -21,7 +21,7 @@ const line = fc.oneof(
 
 export const GPUS = target({
 	name: "gpus",
-	sources: ["kernel/launchers/nvidia-smi.ts", "kernel/launchers/rocm-smi.ts"],
+	sources: ["kernel/launchers/nvidia-smi.ts", "kernel/launchers/machine-gpus.ts"],
 	cases: fc.array(line, { maxLength: 8 }),
 	check(lines) {
 		const text = lines.map(String).join("\n");

@@ -1,6 +1,6 @@
 /** Names of images and registries, and what Docker and registries say of a pull (D45). */
 import fc from "fast-check";
-import { imageName } from "../../../src/kernel/core/access/image-name.ts";
+import { imageName } from "../../../src/kernel/core/access/image-registry.ts";
 import { readRegistryName } from "../../../src/modules/registries/login.ts";
 import { pullFault } from "../../../src/modules/docker/images/pull-texts.ts";
 import { pullProgress } from "../../../src/modules/docker/images/progress.ts";
@@ -18,7 +18,7 @@ const word = fc.oneof(
 
 export const IMAGES = target({
 	name: "images",
-	sources: ["kernel/core/access/image-name.ts", "modules/registries/login.ts", "modules/docker/images/"],
+	sources: ["kernel/core/access/image-registry.ts", "modules/registries/login.ts", "modules/docker/images/"],
 	cases: fc.record({
 		name,
 		text: oddText,

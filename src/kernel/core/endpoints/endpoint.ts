@@ -2,7 +2,7 @@
 import { parseDuration, withDurations } from "../durations.ts";
 import { ENDPOINT_DEFAULTS, ENDPOINT_ID, INIT_TIMEOUT_MS } from "./endpoint-schema.ts";
 import type { ManagementSetting } from "./management-setting.ts";
-import type { Schedule } from "../webhooks/delivery.ts";
+import type { Schedule } from "../webhooks.ts";
 import { type LimitChanges, LIMITED_OPERATIONS, STORED_MB, STREAM_CHUNKS, STREAM_MB, WHOLE_LIMITS } from "./limits.ts";
 import type { Priority } from "../workers/priority.ts";
 import { check, type Fault, isAbsent, isObject, type Read, type Schema, withDefaults } from "../../lib/schema.ts";

@@ -1,5 +1,5 @@
 /** What the output of a worker must not show (D22, D47): the values of its variables and secrets, by name. */
-import { overlap } from "../../lib/overlap.ts";
+import { overlap } from "../../lib/masked.ts";
 
 export type HiddenValues = Readonly<Record<string, string>>;
 

@@ -1,11 +1,10 @@
 /** Lists jobs by pages (D12, D39), and cancels or retries them in portions, so that no call takes long. */
-import { ApiError } from "../../core/errors.ts";
+import { ApiError, invalidCursor } from "../../core/errors.ts";
 import type { Job } from "../../core/jobs/job.ts";
 import { type JobState, ruleOf } from "../../core/jobs/job-states.ts";
 import type { JobFilter, JobPage } from "../../store/contract/jobs.ts";
 import { cancel } from "./cancel.ts";
 import type { JobDeps } from "./job-deps.ts";
-import { invalidCursor } from "../invalid-cursor.ts";
 import { retry } from "./retry.ts";
 
 /** See `JobStore.list`. */

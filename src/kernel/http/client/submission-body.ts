@@ -4,7 +4,7 @@ import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/jobs/job.ts";
 import type { JsonMember } from "../../lib/json/json-scan.ts";
 import type { JsonBlocks } from "../../lib/json/json-text.ts";
-import { traceText } from "../../core/trace-context.ts";
+import { traceText } from "../../core/trace.ts";
 import { ignoredMembers, SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/jobs/submission.ts";
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";

@@ -4,12 +4,14 @@ import type { Engine } from "../../engine/engine.ts";
 import type { KeyHolder, Principal } from "../../engine/access/keys.ts";
 import type { Caller } from "../../engine/jobs/wait.ts";
 import type { Worker } from "../../engine/workers/worker-registry.ts";
-import type { RequestTrace } from "../../core/trace-hooks.ts";
+import type { RequestTrace } from "../../core/trace.ts";
 import type { Connection, Connections } from "../server/connections.ts";
 import type { MemoryShares, Owner } from "../memory/shares.ts";
 import type { Traffic } from "../server/traffic.ts";
 import type { Pace, Turn } from "../gates/pace.ts";
 import type { Response } from "./response.ts";
+import type { Param, ParamWithDefault } from "../../api/definition/params.ts";
+import { badQuery } from "../../core/errors.ts";
 
 export interface Service {
 	connections: Connections;
@@ -128,4 +130,16 @@ export function drained(call: Call): Promise<void> {
 /** Waits for `wait` without charging the time to the caller (D41). */
 export function outside<T>({ holds: { turn } }: Call, wait: Promise<T>): Promise<T> {
 	return turn ? turn.outside(wait) : wait;
+}
+
+/** Returns the value of a query parameter, or its default. Throws `bad_query` if it is invalid. */
+export function valueOf<T>(call: Call, param: ParamWithDefault<T>): T;
+export function valueOf<T>(call: Call, param: Param<T>): T | undefined;
+export function valueOf<T>(call: Call, param: Param<T>): T | undefined {
+	if (call.queryText === "") return param.default;
+	const text = query(call).get(param.name);
+	if (text === null) return param.default;
+	const value = param.read(text);
+	if (value === undefined) throw badQuery(param.name, text, param.bound);
+	return value;
 }

@@ -1,6 +1,6 @@
 /** Values in answers of `/v1` (D39). */
 
-import { withoutUser } from "../../core/webhooks/receiver.ts";
+import { withoutUser } from "../../core/webhooks.ts";
 import type { EpochMs, WallMs } from "../../lib/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 

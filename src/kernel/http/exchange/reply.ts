@@ -113,3 +113,10 @@ export function refuse(
 	if (close) headers.push("Connection", "close");
 	json(res, form ? form.body(error) : errorBody(error), headers, error.status, close, form?.media);
 }
+
+/** Runs a generator and lets other requests run after each step. */
+export async function inSlices<T>(steps: Generator<unknown, T>): Promise<T> {
+	let step = steps.next();
+	for (; !step.done; step = steps.next()) await new Promise((resolve) => setImmediate(resolve));
+	return step.value;
+}

@@ -1,7 +1,7 @@
 /** Forwards requests to other servers of the store. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { traceparentOf } from "../../core/trace-context.ts";
+import { traceparentOf } from "../../core/trace.ts";
 import { warmupId } from "../../core/jobs/job.ts";
 import { type Call, drained, paramOf } from "../exchange/call.ts";
 import { json } from "../exchange/reply.ts";

@@ -1,8 +1,7 @@
 /** The trace of a request: that of its client, or one that a module begins (D52). */
 import type { IncomingMessage } from "node:http";
 import type { RouteDefinition } from "../../api/definition/route.ts";
-import { readTraceparent } from "../../core/trace-context.ts";
-import type { RequestTrace, TraceHooks } from "../../core/trace-hooks.ts";
+import { readTraceparent, type RequestTrace, type TraceHooks } from "../../core/trace.ts";
 
 /** Returns the trace of a request; polls of workers have none. */
 export function requestTrace(

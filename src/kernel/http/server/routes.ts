@@ -19,7 +19,7 @@ import { WORKER_HANDLERS } from "../worker/handlers.ts";
 import { type Match, matcher } from "./match.ts";
 import { answeredByScaler } from "./other-servers.ts";
 import { type AnsweredOf, bind, type BoundRoute, type Gate, type Route } from "./route.ts";
-import { SERVICE_HANDLERS } from "./service-handlers.ts";
+import { SERVICE_HANDLERS } from "./service-api.ts";
 
 const CLIENT = bind(CLIENT_ROUTES, CLIENT_HANDLERS, { status: shortens, stream: delivers });
 

@@ -1,9 +1,10 @@
 /** Process health and the list of servers (D40). */
 import type { AnswerOf } from "../../api/definition/route.ts";
-import type { HEALTHZ, LIST_SERVERS, READYZ } from "../../api/service.ts";
+import type { HEALTHZ, LIST_SERVERS, READYZ, SERVICE_ROUTES } from "../../api/service.ts";
 import { ApiError } from "../../core/errors.ts";
 import type { Call } from "../exchange/call.ts";
 import { isoJobTime } from "../exchange/format.ts";
+import type { HandlersOf } from "./route.ts";
 
 export function alive(): AnswerOf<typeof HEALTHZ> {
 	return { ok: true };
@@ -28,3 +29,9 @@ export function listServers({ engine }: Call): AnswerOf<typeof LIST_SERVERS> {
 		})),
 	};
 }
+
+export const SERVICE_HANDLERS: HandlersOf<typeof SERVICE_ROUTES> = {
+	listServers,
+	healthz: alive,
+	readyz: ready,
+};

@@ -3,8 +3,7 @@ import { splitOutput } from "../../lib/json/chunk-split.ts";
 import { CHUNK_LIMIT, CHUNK_MEMBERS, notJson, type Report } from "../../core/jobs/report.ts";
 import { readBytes, scanBytes, type ScannedBody } from "../exchange/body.ts";
 import { type Call, connected, query } from "../exchange/call.ts";
-import { jsonWritten } from "../exchange/reply.ts";
-import { inSlices } from "../exchange/slices.ts";
+import { jsonWritten, inSlices } from "../exchange/reply.ts";
 import { linesOf } from "./lines.ts";
 import { POSTED, readWorkerBody, signOfLife } from "./worker-api.ts";
 

@@ -13,7 +13,7 @@ import {
 	unreadable,
 } from "../../core/jobs/report.ts";
 import { ApiError } from "../../core/errors.ts";
-import { traceparentOf } from "../../core/trace-context.ts";
+import { traceparentOf } from "../../core/trace.ts";
 import { warmupId } from "../../core/jobs/job.ts";
 import { replaceControls } from "../../lib/text.ts";
 import type { DispatchedJob } from "../../engine/jobs/dispatch/take.ts";

@@ -23,9 +23,8 @@ import {
 } from "./process-group.ts";
 import { isFirstInContainer, oomKills, processTable } from "./process-table.ts";
 import type { ProcessSettings } from "./settings.ts";
-import { environmentOf, spawnWorker } from "./spawn.ts";
+import { environmentOf, spawnWorker, runBeside } from "./spawn.ts";
 import { usageReader } from "./usage.ts";
-import { runBeside } from "./worker-command.ts";
 
 /** Poll interval of adopted workers, ms. */
 const WATCH_MS = 500;

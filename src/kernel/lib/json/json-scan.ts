@@ -1,7 +1,11 @@
 /** Validates JSON incrementally and locates members of the outermost object without building values (D4, D5). */
-import { byteFault, depthFault, digitsFault, endFault, type JsonFault, nanFault } from "./json-fault.ts";
-import { NameMatcher } from "./json-name.ts";
 import {
+	byteFault,
+	depthFault,
+	digitsFault,
+	endFault,
+	type JsonFault,
+	nanFault,
 	ACTION,
 	AFTER_ELEMENT,
 	AFTER_MEMBER,
@@ -23,6 +27,7 @@ import {
 	STRING,
 	ZERO,
 } from "./json-states.ts";
+import { NameMatcher } from "./json-name.ts";
 import { plainEnd } from "./plain-text.ts";
 
 export type JsonKind = "object" | "array" | "string" | "number" | "true" | "false" | "null";

@@ -1,6 +1,5 @@
-import type { DeliveryState, DeliveryTry } from "../../core/webhooks/delivery.ts";
+import type { DeliveryState, DeliveryTry, ReceiverHealth } from "../../core/webhooks.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
-import type { ReceiverHealth } from "../../core/webhooks/receiver.ts";
 
 export interface DeliveryRow {
 	id: string;

@@ -1,8 +1,7 @@
 import { NAMED, signed } from "../../core/jobs/attempt-signs.ts";
 import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
-import type { JobRow } from "../row.ts";
-import { RUNNING, WAITING } from "../states.ts";
+import { type JobRow, RUNNING, WAITING } from "../row.ts";
 import type { MoveResult } from "../contract/jobs.ts";
 import { isFull } from "./insert.ts";
 import type { SharedOperation, SharedRead } from "./operation.ts";
@@ -156,5 +155,17 @@ export const attempts: SharedRead<"jobs.attempts"> = {
 	apply(unit, q) {
 		const row = unit.records.find(q);
 		return row ? unit.attempts.list(row) : [];
+	},
+};
+
+/** Replaces the `s3Config` of a job, encrypted under another key (D22). */
+export const replaceSealed: SharedOperation<"secrets.replaceJob"> = {
+	kind: "write",
+	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }] }),
+	apply(unit, { endpoint, id, from, to }) {
+		const row = unit.records.find({ endpoint, id });
+		if (row?.job.s3Config !== from) return false;
+		unit.records.update(row, { job: { ...row.job, s3Config: to } });
+		return true;
 	},
 };

@@ -1,6 +1,6 @@
 /** Row rules of `perDialect` operations. */
 import { NAMED } from "../../core/jobs/attempt-signs.ts";
-import { DELIVERY_HISTORY } from "../../core/webhooks/delivery.ts";
+import { DELIVERY_HISTORY } from "../../core/webhooks.ts";
 import { dueAt } from "../../core/jobs/job-transitions.ts";
 import { isFinal } from "../../core/jobs/job-states.ts";
 import type { KeyRow } from "../contract/access.ts";

@@ -12,7 +12,6 @@ import {
 	perDialect,
 	type Query,
 } from "./operation.ts";
-import * as secrets from "./secrets.ts";
 import type { Store } from "../contract/store.ts";
 import { documents, audit, metrics } from "../tables/records.ts";
 import { endpoints, releases, resources } from "../tables/endpoints.ts";
@@ -81,7 +80,7 @@ export const OPERATIONS = {
 	...named("metrics", metrics),
 	...named("limits", limits),
 	"secrets.jobs": perDialect("read"),
-	"secrets.replaceJob": secrets.replaceJob,
+	"secrets.replaceJob": jobs.replaceSealed,
 	"secrets.replaceEndpoint": perDialect("write"),
 	"secrets.replaceCheck": perDialect("write"),
 	...named("time", time),

@@ -9,8 +9,7 @@ import {
 	signsOfPast,
 	signsOfRun,
 } from "../../core/jobs/attempt-signs.ts";
-import type { JobRow } from "../row.ts";
-import { RUNNING } from "../states.ts";
+import { type JobRow, RUNNING } from "../row.ts";
 import type { AttemptReconciliation } from "../contract/workers.ts";
 import type { SharedOperation } from "./operation.ts";
 import type { UnitOfWork, WorkerKey } from "./unit-of-work.ts";

@@ -1,7 +1,7 @@
 import { addressOf } from "./connection/database.ts";
 import { pendingMigrations } from "./schema.ts";
 import { connected, usable } from "./connection/setup.ts";
-import { STANDBYS, type Standbys } from "./queries/standbys.ts";
+import { STANDBYS, type Standbys } from "./queries/cluster.ts";
 
 export interface Inspection {
 	name: string;

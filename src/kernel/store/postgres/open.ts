@@ -19,9 +19,8 @@ import { addressOf, openDatabase, type Database } from "./connection/database.ts
 import { openEndpoints } from "./queries/endpoints.ts";
 import { openList } from "./queries/list.ts";
 import { openBarrier } from "./connection/barrier.ts";
-import { RankAllocator } from "./rows/rank-allocator.ts";
+import { RankAllocator, QueueMemories } from "./rows/queue-memories.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
-import { QueueMemories } from "./rows/queue-memories.ts";
 import { openReads } from "./queries/reads.ts";
 import { openSecrets } from "./queries/secrets.ts";
 import { prepareSchema } from "./schema.ts";

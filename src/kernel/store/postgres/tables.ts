@@ -2,8 +2,7 @@ import type { Signal } from "../contract/store.ts";
 import type { OpName, TableOperation } from "../operations/operation.ts";
 import type { Sql, Step, Work } from "../tables/work.ts";
 import type { Database } from "./connection/database.ts";
-import { type Runner, statement, type Statement } from "./connection/statement.ts";
-import { isStorable } from "./connection/storable.ts";
+import { type Runner, statement, type Statement, isStorable } from "./connection/statement.ts";
 
 /** Both are called after the commit; `signal` reaches this server's listeners. */
 export interface TableContext {

@@ -2,10 +2,15 @@
  * Deliveries, and receivers that do not answer (D21). Claims, bodies and the record of a try differ by dialect: SQLite
  * keeps bodies in their own table, PostgreSQL locks what it claims.
  */
-import type { DeliveryTry, DeliveryState } from "../../core/webhooks/delivery.ts";
+import {
+	type DeliveryTry,
+	type DeliveryState,
+	afterAttempt,
+	type ReceiverAttempt,
+	type ReceiverHealth,
+} from "../../core/webhooks.ts";
 import type { DeliveryRow } from "../contract/webhooks.ts";
 import { columns, change, rows, signal, type Sql, sql, type Work } from "./work.ts";
-import { afterAttempt, type ReceiverAttempt, type ReceiverHealth } from "../../core/webhooks/receiver.ts";
 import { cursorOf, numberOf } from "../cursor.ts";
 import { read, write } from "../operations/operation.ts";
 

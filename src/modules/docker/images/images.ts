@@ -1,5 +1,5 @@
 /** Images of one daemon. Workers that wait for the same image share one pull (D45). */
-import { imageName } from "../../../kernel/core/access/image-name.ts";
+import { imageName } from "../../../kernel/core/access/image-registry.ts";
 import type { WorkerReason } from "../../../kernel/core/workers/worker-reason.ts";
 import type { LauncherDependencies } from "../../../kernel/launchers/definition.ts";
 import { jsonLines } from "../../../kernel/launchers/platform-streams.ts";

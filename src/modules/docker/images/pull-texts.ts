@@ -1,7 +1,7 @@
 /**
  * Explains messages of Docker, containerd and registries during a pull. A message without a row is passed on unchanged.
  */
-import { imageName } from "../../../kernel/core/access/image-name.ts";
+import { imageName } from "../../../kernel/core/access/image-registry.ts";
 
 /** Whether a layer is complete, by the status of its lines. Others, such as "Already exists", do not count. */
 export const IS_COMPLETE: ReadonlyMap<string, boolean> = new Map([

@@ -1,5 +1,5 @@
 /** Registry logins of the management API. Each is used for images of the endpoints that name it, on any host. */
-import type { RegistryLogin } from "../../../kernel/core/access/registry-login.ts";
+import type { RegistryLogin } from "../../../kernel/core/access/image-registry.ts";
 import { badRequest } from "../../../kernel/core/errors.ts";
 import { loginFault } from "../rules.ts";
 import type { EpochMs } from "../../../kernel/lib/time.ts";

@@ -1,5 +1,5 @@
 /** Registry logins of the management API, without a host (D49). */
-import { REGISTRY_LOGIN_SCHEMA } from "../../../kernel/core/access/registry-login.ts";
+import { REGISTRY_LOGIN_SCHEMA } from "../../../kernel/core/access/image-registry.ts";
 import { plainText, type Schema } from "../../../kernel/lib/schema.ts";
 import { resource } from "./resource.ts";
 import { listIn, object, TEXT } from "../../../kernel/api/definition/schema.ts";

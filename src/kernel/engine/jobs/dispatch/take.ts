@@ -1,7 +1,7 @@
 /** A worker asks for jobs (protocol B.2, B.3). */
 import { ApiError } from "../../../core/errors.ts";
 import type { Job } from "../../../core/jobs/job.ts";
-import { clientTrace, type TraceContext } from "../../../core/trace-context.ts";
+import { clientTrace, type TraceContext } from "../../../core/trace.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
 import type { Encryption } from "../../../secrets/encryption.ts";

@@ -20,7 +20,7 @@ import { purge } from "./purge.ts";
 import { type Hints, runUnitOfWork, type ServerMemory, type UnitOfWork } from "../rows/unit-of-work.ts";
 import { transaction } from "../connection/transaction.ts";
 import { addReads, emptyReadSet, loadFollowUp, loadRows } from "../rows/read-set.ts";
-import { unstorable } from "../connection/storable.ts";
+import { unstorable } from "../connection/statement.ts";
 
 const MOST_OPS = 512;
 const MOST_WEIGHT = 32_000_000;

@@ -14,7 +14,7 @@
 import { type JsonText, sizeOf } from "../../../lib/json/json-text.ts";
 import { type ClaimParts, offer, pendingClaim, type PendingClaim } from "../../operations/claim.ts";
 import type { Query } from "../../operations/operation.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 import type { Claim } from "../../contract/jobs.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { COLUMNS } from "../rows/job-records.ts";

@@ -1,4 +1,5 @@
-import { RUNNING } from "../../states.ts";
+/** Standbys by streaming replication, for `sluice doctor`, `/metrics` and alerts. */
+import { RUNNING } from "../../row.ts";
 import type { ClusterStore, ServerRow } from "../../contract/cluster.ts";
 import type { Running } from "../../contract/jobs.ts";
 import type { Signal } from "../../contract/store.ts";
@@ -6,7 +7,24 @@ import { LAST_SEEN, lastSeenFrom } from "../../tables/cluster.ts";
 import { numbers, texts } from "../connection/arrays.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 import { KEYS } from "../rows/row.ts";
-import { STANDBYS } from "./standbys.ts";
+
+export interface Standbys {
+	/** Value of `synchronous_standby_names`; empty: no standby is synchronous. */
+	synchronousNames: string;
+	connected: number;
+	/** Number of connected standbys that are synchronous; null where the role may not see it. */
+	synchronous: number | null;
+}
+
+/** Details are visible to superusers and members of `pg_read_all_stats`; others see processes. */
+export const STANDBYS = `
+  SELECT current_setting('synchronous_standby_names') AS "synchronousNames",
+    count(pid)::int AS connected,
+    CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE')
+      THEN (count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')))::int END AS synchronous
+  FROM pg_stat_replication
+  WHERE state IS DISTINCT FROM 'backup' AND pid NOT IN
+    (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active)`;
 
 // Starts at a time: a new row never repeats an earlier number.
 const BEAT = statement(`

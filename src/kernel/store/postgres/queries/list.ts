@@ -15,7 +15,7 @@ import type { JobPage, ListedJob } from "../../contract/jobs.ts";
 import { wrongCursor } from "../../cursor.ts";
 import { fits, MOST_CHARACTERS, searchableSql, STRIDE } from "../../operations/list.ts";
 import type { Answer, Query } from "../../operations/operation.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 import type { Database } from "../connection/database.ts";
 import { readModelColumns, readModelFrom, type ReadModelRow, VIEWS } from "../rows/read-model.ts";
 import { statement, type Statement } from "../connection/statement.ts";

@@ -2,7 +2,7 @@
  * Purges a queue (D11): a new epoch hides its waiting jobs at once; their rows are removed later in steps. Takes
  * exclusively the lock that other transactions on the queue share.
  */
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 import type { Database } from "../connection/database.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { QUEUE_LOCKS } from "../rows/queues.ts";

@@ -1,4 +1,4 @@
-import { RUNNING, STOPPED, WAITING } from "../../states.ts";
+import { RUNNING, STOPPED, WAITING } from "../../row.ts";
 import type { Answer, Query, Reads as OperationReads, SharedRead } from "../../operations/operation.ts";
 import { OPERATIONS, type SharedReadName } from "../../operations/table.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
@@ -8,8 +8,7 @@ import { keyOf, KEYS } from "../rows/row.ts";
 import { readRange } from "../rows/chunk-rows.ts";
 import { readModelColumns, readModelFrom, type ReadModelRow, readUnit } from "../rows/read-model.ts";
 import { SMALL_OUTPUT } from "../rows/payloads.ts";
-import { isStorable } from "../connection/storable.ts";
-import { type Runner, statement, type Statement } from "../connection/statement.ts";
+import { isStorable, type Runner, statement, type Statement } from "../connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 const ROW = "FROM jobs LEFT JOIN queues ON queues.endpoint = jobs.endpoint WHERE jobs.endpoint = $1 AND jobs.id = $2";

@@ -1,5 +1,5 @@
 import { cancelEach, dueTimes, extendLease } from "../../operations/steps.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 import type { JobStore } from "../../contract/jobs.ts";
 import type { Database } from "../connection/database.ts";
 import { PASSING_LIMIT } from "../rows/due.ts";

@@ -4,7 +4,7 @@ import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import { rowsOf } from "../connection/arrays.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
 import { keyOf, KEYS, type Row } from "./row.ts";
-import { openColumn, openMembers } from "../../states.ts";
+import { openColumn, openMembers } from "../../row.ts";
 import { type Runner, statement } from "../connection/statement.ts";
 
 const ROWS = rowsOf<{ job: JobKey; past: Attempt }>({

@@ -1,5 +1,5 @@
 /** Webhook deliveries (D21). */
-import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import type { NewDelivery } from "../../../core/webhooks.ts";
 import type { JobKey } from "../../operations/unit-of-work.ts";
 import { rowsOf } from "../connection/arrays.ts";
 import { type Runner, statement } from "../connection/statement.ts";

@@ -4,7 +4,7 @@ import type { Queues } from "./queues.ts";
 import { COLUMNS, type Records } from "./job-records.ts";
 import type { Queue, Row } from "./row.ts";
 import { statement } from "../connection/statement.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 
 /** Maximum of jobs of an endpoint that one step of another operation settles. */
 export const PASSING_LIMIT = 1000;

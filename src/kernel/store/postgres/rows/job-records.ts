@@ -1,12 +1,16 @@
 /** Job rows in one transaction: locked and read once, changed in memory, written at its end. */
 import type { Job } from "../../../core/jobs/job.ts";
-import { CHANGING as CHANGING_OF_JOB, FIXED as FIXED_OF_JOB, type JobColumn, jobReader } from "../../job-columns.ts";
-import { compile } from "../../positional.ts";
+import {
+	CHANGING as CHANGING_OF_JOB,
+	FIXED as FIXED_OF_JOB,
+	type JobColumn,
+	jobReader,
+	compile,
+} from "../../job-columns.ts";
 import { rowsOf } from "../connection/arrays.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Queues } from "./queues.ts";
-import { RUNNING, WAITING } from "../../states.ts";
-import { storedBytes } from "../../row.ts";
+import { RUNNING, WAITING, storedBytes } from "../../row.ts";
 import { isPurged, keyOf, KEYS, type Queue, type Row } from "./row.ts";
 import type { JobKey, WorkerKey } from "../../operations/unit-of-work.ts";
 import { type Runner, statement, type Statement, type Value } from "../connection/statement.ts";

@@ -4,11 +4,10 @@
  */
 import { countsOf, type TransitionStep } from "../../../core/jobs/job-transitions.ts";
 import { rowsOf, texts } from "../connection/arrays.ts";
-import type { QueueMemories } from "./queue-memories.ts";
-import type { RankAllocator } from "./rank-allocator.ts";
+import type { QueueMemories, RankAllocator } from "./queue-memories.ts";
 import { newQueue, noChange, type Queue, type Row } from "./row.ts";
 import { type Runner, statement } from "../connection/statement.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 
 /** First number of the advisory locks; the second is derived from the endpoint. */
 export const QUEUE_LOCKS = 0x534c_0001;

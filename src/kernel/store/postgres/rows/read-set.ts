@@ -6,7 +6,7 @@ import { COLUMNS, type Records } from "./job-records.ts";
 import { KEYS, type Row } from "./row.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { statement } from "../connection/statement.ts";
-import { RUNNING } from "../../states.ts";
+import { RUNNING } from "../../row.ts";
 
 interface ReadSet {
 	endpoints: Set<string>;

@@ -1,8 +1,7 @@
 import type { Counts } from "../../../core/jobs/job-transitions.ts";
 import type { JobKey, Reservation } from "../../operations/unit-of-work.ts";
-import type { JobRow } from "../../row.ts";
+import { type JobRow, WAITING } from "../../row.ts";
 import { rowsOf } from "../connection/arrays.ts";
-import { WAITING } from "../../states.ts";
 
 /** Never changed in place. */
 export interface Row extends JobRow {

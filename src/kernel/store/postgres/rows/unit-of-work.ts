@@ -1,7 +1,7 @@
 /** Changes are written at the end of the transaction, signals are sent after its commit. */
 import type { Attempt } from "../../../core/jobs/job.ts";
 import type { TransitionStep } from "../../../core/jobs/job-transitions.ts";
-import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import type { NewDelivery } from "../../../core/webhooks.ts";
 import { Transitions, signalsOf } from "../../apply-transition.ts";
 import type { JobKey, Reservation, WorkerKey } from "../../operations/unit-of-work.ts";
 import type { Signal } from "../../contract/store.ts";
@@ -12,8 +12,7 @@ import { openChunkRows } from "./chunk-rows.ts";
 import { eraseDeliveries, insertDeliveries } from "./deliveries.ts";
 import { openDue } from "./due.ts";
 import { openIdempotencyKeys } from "./idempotency.ts";
-import type { RankAllocator } from "./rank-allocator.ts";
-import type { QueueMemories } from "./queue-memories.ts";
+import type { RankAllocator, QueueMemories } from "./queue-memories.ts";
 import { Queues } from "./queues.ts";
 import { Records } from "./job-records.ts";
 import type { Row } from "./row.ts";

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
 import { type BackupStore, type CopiedFile, DATABASE_NAME } from "../../contract/store.ts";
 import { piecesOf } from "./file-pieces.ts";
-import { logOf } from "./file-identity.ts";
+import { logOf } from "./file-header.ts";
 import type { PayloadFiles } from "../payload-files/payload-files.ts";
 import type { CopyReply, CopyRequest } from "../thread/copier.ts";
 

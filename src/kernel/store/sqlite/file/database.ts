@@ -5,8 +5,7 @@ import { DatabaseSync, backup } from "node:sqlite";
 import { makeFolder, OWNER_FILE, requireKind } from "../../../system/durable-file.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import { resultCode, SQLITE_BUSY, SQLITE_NOTADB, unavailable } from "./disk-errors.ts";
-import { fileIdentity, type FileIdentity } from "./file-identity.ts";
-import { hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
+import { fileIdentity, type FileIdentity, hasLog, header, markFile, missingLog, needsLog } from "./file-header.ts";
 
 /** Value of `auto_vacuum`: free pages can be returned (`vacuum.ts`). */
 const INCREMENTAL = 2;

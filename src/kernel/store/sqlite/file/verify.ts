@@ -1,12 +1,16 @@
 /** Checks a store that no service has open (D46). */
-import { damagedFiles } from "../payload-files/damaged-files.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { unavailable } from "./disk-errors.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
 import { damagedTexts } from "../rows/text-sums.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 import type { StoredSecrets } from "../../../secrets/key-check.ts";
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { BLOCK_BYTES } from "../../../lib/json/json-text.ts";
+import { payloadFolder } from "../payload-files/payload-files.ts";
 
 export interface Verification {
 	problems: string[];
@@ -173,4 +177,46 @@ function summaryOf(db: Database, migration: number) {
 		/** Same count as for quotas (D43). */
 		storedBytes: number("SELECT coalesce(sum(stored_bytes), 0) FROM queues"),
 	};
+}
+
+const MOST_FAULTS = 3;
+
+/** A sentence for each file that is missing or damaged (D46). */
+export function damagedFiles(db: Database): string[] {
+	const folder = payloadFolder(db.path);
+	const texts = db.prepare("SELECT at, length, sum FROM payloads WHERE segment = ? ORDER BY at");
+	return db
+		.prepare("SELECT DISTINCT segment FROM payloads")
+		.all()
+		.flatMap(([segment]) => {
+			const path = join(folder, String(segment));
+			try {
+				const file = openSync(path, "r");
+				try {
+					const wrong = (texts.all(segment!) as [number, number, number][]).filter((text) => !isWhole(file, text));
+					if (wrong.length === 0) return [];
+					const places = wrong.slice(0, MOST_FAULTS).map(([at]) => at);
+					return [
+						`${wrong.length} large payloads in ${path} are not as they were written: at byte ` +
+							`${places.join(", ")}${wrong.length > MOST_FAULTS ? ", ..." : ""}.`,
+					];
+				} finally {
+					closeSync(file);
+				}
+			} catch (error) {
+				return [`${path} cannot be read: ${(error as Error).message}.`];
+			}
+		});
+}
+
+function isWhole(file: number, [at, length, sum]: [number, number, number]): boolean {
+	const piece = Buffer.alloc(Math.min(length, BLOCK_BYTES));
+	let found = 0;
+	for (let done = 0; done < length; ) {
+		const bytes = readSync(file, piece, 0, Math.min(piece.length, length - done), at + done);
+		if (bytes === 0) return false;
+		found = crc32(piece.subarray(0, bytes), found);
+		done += bytes;
+	}
+	return found === sum;
 }

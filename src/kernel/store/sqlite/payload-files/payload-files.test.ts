@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { damageOf } from "../file/disk-errors.ts";
 import { until } from "../../../../../test/support/until.ts";
-import { grouped } from "./grouped.ts";
+import { grouped } from "./segment.ts";
 import { openPayloadFiles, type PayloadFiles } from "./payload-files.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "sluice-payload-files-"));

@@ -11,8 +11,7 @@ import { FlushFailed, whyFull } from "../file/disk-errors.ts";
 import { piecesOf } from "../file/file-pieces.ts";
 import type { SegmentBytes } from "../thread/messages.ts";
 import type { FileBlock } from "./file-block.ts";
-import { grouped } from "./grouped.ts";
-import { checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
+import { grouped, checksum, CutOff, Segment, type SegmentParts } from "./segment.ts";
 
 /** Maximum size of a file, bytes, unless its first text is larger. */
 const SEGMENT_BYTES = 8 * 2 ** 20;

@@ -13,7 +13,7 @@ import type { Handler } from "../../operations/operation.ts";
 import type { Lane } from "../rows/fence.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { FIRST, type Row, unpurged } from "../rows/row.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 
 /**
  * Rows of the first read: two suffice for a claim of one job, which reads the next job to see whether there is more.

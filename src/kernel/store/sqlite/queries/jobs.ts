@@ -1,6 +1,6 @@
 import { cancelEach, dueTimes, extendLease } from "../../operations/steps.ts";
 import type { DialectHandlers } from "../../operations/table.ts";
-import { RUNNING } from "../../states.ts";
+import { RUNNING } from "../../row.ts";
 import type { Running } from "../../contract/jobs.ts";
 import { openClaim } from "./claim.ts";
 import { openList } from "./list.ts";

@@ -3,7 +3,7 @@ import { JOB_STATES } from "../../../core/jobs/job-states.ts";
 import { MOST_READ, MOST_SEARCHED, MOST_SEARCHED_BYTES, searchable } from "../../../core/jobs/job-search.ts";
 import { searchableSql, STRIDE } from "../../operations/list.ts";
 import type { Query } from "../../operations/operation.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 import type { Value } from "../file/database.ts";
 import type { Records } from "../rows/job-records.ts";
 import { LAST, type Queue } from "../rows/row.ts";

@@ -7,7 +7,7 @@ import { fits, MOST_CHARACTERS } from "../../operations/list.ts";
 import type { Answer } from "../../operations/operation.ts";
 import type { UnitOfWork } from "../rows/unit-of-work.ts";
 import { LAST, type Queue, type Row } from "../rows/row.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 import type { Value } from "../file/database.ts";
 import { fitting, ListIndex, type ListQuery } from "./list-index.ts";
 

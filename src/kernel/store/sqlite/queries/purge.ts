@@ -4,7 +4,7 @@ import type { ChunkRows } from "../rows/chunk-rows.ts";
 import type { Queues } from "../rows/queues.ts";
 import type { Records } from "../rows/job-records.ts";
 import type { Queue } from "../rows/row.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 import type { Payloads } from "../rows/payloads.ts";
 
 /** Bytes of inputs removed in one step: each of their pages must be read. */

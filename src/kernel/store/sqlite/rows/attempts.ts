@@ -2,7 +2,7 @@
 import type { StoredSigns } from "../../../core/jobs/attempt-signs.ts";
 import type { Attempt, AttemptEnd } from "../../../core/jobs/job.ts";
 import type { WorkerKey } from "../../operations/unit-of-work.ts";
-import { openColumn, openMembers, STOPPED } from "../../states.ts";
+import { openColumn, openMembers, STOPPED } from "../../row.ts";
 import type { Database, Value } from "../file/database.ts";
 import type { Records } from "./job-records.ts";
 import { isPurged, type Numbered, type Row } from "./row.ts";

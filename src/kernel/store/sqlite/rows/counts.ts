@@ -3,7 +3,7 @@ import { type Counts, countsOf } from "../../../core/jobs/job-transitions.ts";
 import type { Answer, Query } from "../../operations/operation.ts";
 import type { UnitOfWork } from "./unit-of-work.ts";
 import { NO_COUNTS, type Queue } from "./row.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 
 export function openCounts({ queues, records, due }: Pick<UnitOfWork, "queues" | "records" | "due">) {
 	// Jobs that joined at the back began to wait in rank order. Of those at the front (rank below 0) the last began

@@ -1,5 +1,5 @@
 /** Webhook deliveries; bodies are in a separate table (D21). */
-import type { NewDelivery } from "../../../core/webhooks/delivery.ts";
+import type { NewDelivery } from "../../../core/webhooks.ts";
 import { asOne, type JsonText, stringOf } from "../../../lib/json/json-text.ts";
 import { DELIVERIES, type NumberedDelivery } from "../../tables/webhooks.ts";
 import type { Database, Value } from "../file/database.ts";

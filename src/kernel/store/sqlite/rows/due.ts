@@ -4,7 +4,7 @@ import type { Transitions, Projection } from "../../apply-transition.ts";
 import type { Purge } from "../queries/purge.ts";
 import type { Records } from "./job-records.ts";
 import { isPurged, type Queue, type Row } from "./row.ts";
-import { WAITING } from "../../states.ts";
+import { WAITING } from "../../row.ts";
 
 /** Maximum of jobs that one batch settles in passing. */
 const PASSING_LIMIT = 1000;

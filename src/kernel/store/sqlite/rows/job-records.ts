@@ -8,9 +8,8 @@ import type { Database, Statement, Value } from "../file/database.ts";
 import type { Queues } from "./queues.ts";
 import { CHANGING, type Conversion, FIXED, jobReader, jobWriter, namesOf } from "../../job-columns.ts";
 import { rowCache } from "./row-cache.ts";
-import { storedBytes } from "../../row.ts";
+import { storedBytes, RUNNING, WAITING } from "../../row.ts";
 import { isPurged, type Numbered, type Row } from "./row.ts";
-import { RUNNING, WAITING } from "../../states.ts";
 
 type RowChange = Partial<Pick<Row, "job" | "rank" | "nextChunk" | "cursor" | "outputBytes">>;
 

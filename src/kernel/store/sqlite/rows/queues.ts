@@ -6,7 +6,7 @@ import { RotatingMap } from "../../../lib/rotating-map.ts";
 import { countsOf, type TransitionStep } from "../../../core/jobs/job-transitions.ts";
 import type { Database, Value } from "../file/database.ts";
 import { NO_COUNTS, NO_RANKS, type Queue, type Ranks, type Row } from "./row.ts";
-import { RUNNING, WAITING } from "../../states.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 
 const ENDS = `SELECT min(rank), max(rank) FROM (SELECT rank FROM jobs WHERE state = '${WAITING}'
 	UNION ALL SELECT rank FROM jobs WHERE state = '${RUNNING}')`;

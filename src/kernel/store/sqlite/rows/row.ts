@@ -1,7 +1,6 @@
 import type { RotatingMap } from "../../../lib/rotating-map.ts";
 import type { Counts } from "../../../core/jobs/job-transitions.ts";
-import type { JobRow } from "../../row.ts";
-import { WAITING } from "../../states.ts";
+import { type JobRow, WAITING } from "../../row.ts";
 
 /** Never changed in place (R1). */
 export interface Row extends JobRow {

@@ -6,15 +6,15 @@ import { openDeliveries } from "./deliveries.ts";
 import { openDue, openHorizon } from "./due.ts";
 import { openFence } from "./fence.ts";
 import { openFileTexts } from "./file-texts.ts";
-import { openLive } from "../queries/live.ts";
 import { Transitions } from "../../apply-transition.ts";
 import { openPurge } from "../queries/purge.ts";
 import { Queues } from "./queues.ts";
 import { Records } from "./job-records.ts";
-import type { Row } from "./row.ts";
+import { type Row, type Queue, unpurged } from "./row.ts";
 import { openPayloads } from "./payloads.ts";
 import { openViews } from "../../views.ts";
 import type { Signal } from "../../contract/store.ts";
+import { RUNNING, WAITING } from "../../row.ts";
 
 /**
  * Rows, the memory over them, and the open transaction. After `begin` call `commit` and `confirm`, or `rollback` if a
@@ -196,6 +196,27 @@ function openIdempotencyKeys(db: Database, queues: Queues) {
 		expire(now: number, limit: number): number {
 			for (const key of expired.all(now, limit)) remove.run(...key);
 			return Number(next.get()?.[0] ?? Infinity);
+		},
+	};
+}
+
+export function openLive(records: Records) {
+	const waiting = records.prepare(
+		`SELECT seq FROM jobs WHERE queue = ? AND low_priority IN (0, 1) AND state = '${WAITING}'
+			AND rank > ? AND rank < ? LIMIT ?`,
+	);
+	// `+queue` forces the index of running jobs: the queue may have millions of rows.
+	const running = records.prepare(`SELECT seq FROM jobs WHERE state = '${RUNNING}' AND +queue = ? LIMIT ?`);
+
+	return {
+		/** Returns at most `limit` live jobs, in no order. */
+		some(queue: Queue, limit: number): number[] {
+			const found: number[] = [];
+			if (queue.counts.inProgress > 0) found.push(...running.all(queue.number, limit).map(([seq]) => Number(seq)));
+			for (const { after, before } of queue.counts.inQueue > 0 ? unpurged(queue) : []) {
+				found.push(...waiting.all(queue.number, after, before, limit - found.length).map(([seq]) => Number(seq)));
+			}
+			return found;
 		},
 	};
 }

@@ -2,8 +2,7 @@
 import { newJob } from "../../../core/jobs/job.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claim, JobStore } from "../../contract/jobs.ts";
-import { packJob, SUBMISSION_MEMBERS, unpackJob } from "../../job-columns.ts";
-import { packer, unpacker } from "../../positional.ts";
+import { packJob, SUBMISSION_MEMBERS, unpackJob, packer, unpacker } from "../../job-columns.ts";
 import { numberOf } from "../../cursor.ts";
 import type { OpName } from "../../operations/operation.ts";
 import { OP_NAMES } from "../../operations/table.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { imageName, registryName } from "./image-name.ts";
+import { imageName, registryName } from "./image-registry.ts";
 
 const DIGEST = `sha256:${"0a".repeat(32)}`;
 

@@ -1,6 +1,6 @@
 /** W3C Trace Context, level 1: what is a traceparent, and what is passed on. */
 import { expect, it } from "vitest";
-import { readTraceparent, storedTrace, traceparentOf, traceText } from "./trace-context.ts";
+import { readTraceparent, storedTrace, traceparentOf, traceText } from "./trace.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";
