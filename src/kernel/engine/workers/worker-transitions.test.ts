@@ -22,7 +22,8 @@ it("D28: a worker that is to be stopped gets no jobs, its polls end; the last re
 	expect(markRetiring(one, "first")).toBe(true);
 	expect(markRetiring(one, "second", "unhealthy")).toBe(true);
 	expect(one).toMatchObject({ draining: true, retiring: "second", retiringCode: "unhealthy" });
-	expect(ended).toBeGreaterThan(0);
+	// A poll that it opened meanwhile, such as that for its cancelled jobs, goes on.
+	expect(ended).toBe(1);
 	expect(withdrawRetiring(one)).toBe(true);
 	expect([one.draining, one.retiring, one.retiringCode]).toEqual([false, undefined, undefined]);
 });

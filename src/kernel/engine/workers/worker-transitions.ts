@@ -60,7 +60,8 @@ export function begun({ ready, now }: { ready: boolean; now: EpochMs }) {
 
 /** Applies the event if it may happen, and returns whether it did. `now`: needed by events with `ready` or `since`. */
 function advance(worker: WorkerLife, on: WorkerEvent, now?: EpochMs): boolean {
-	const to = nextWorkerState(worker.state, on);
+	const from = worker.state;
+	const to = nextWorkerState(from, on);
 	if (!to) return false;
 	const own = writable(worker);
 	const { stage, course } = (own.state = to);
@@ -76,7 +77,8 @@ function advance(worker: WorkerLife, on: WorkerEvent, now?: EpochMs): boolean {
 		delete own.retiringCode;
 	}
 	if (course !== "stopping") delete own.isSurplus;
-	if (effects.includes("polls")) for (const end of worker.polls) end();
+	const isRepeated = stage === from.stage && course === from.course;
+	if (effects.includes("polls") && !isRepeated) for (const end of worker.polls) end();
 	return true;
 }
 
@@ -147,8 +149,10 @@ export const restoreSleep = (worker: WorkerLife, since: EpochMs): boolean => adv
 export function beginWake(
 	worker: WorkerLife,
 	{ now, roomSince }: { now: EpochMs; roomSince: EpochMs | undefined },
-): void {
-	if (advance(worker, "begin_wake", now)) writable(worker).roomSince = roomSince;
+): boolean {
+	if (!advance(worker, "begin_wake", now)) return false;
+	writable(worker).roomSince = roomSince;
+	return true;
 }
 
 /** `began`: when the command that wakes it began. */

@@ -109,7 +109,7 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		},
 		/** It has its GPUs from now on. `roomSince`: see `Worker`. */
 		wake(worker: Worker, roomSince: EpochMs | undefined): void {
-			beginWake(worker, { now: now(), roomSince });
+			if (!beginWake(worker, { now: now(), roomSince })) return;
 			d.background.run(`waking ${worker.id}`, wakeUp(worker, now()));
 		},
 	};
