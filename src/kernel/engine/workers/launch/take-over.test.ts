@@ -84,7 +84,7 @@ it("D34: a worker that another service has started is not touched; of earlier ve
 });
 
 it.each([
-	["goes on where it slept", 5, { sleep: { state: "asleep", since: 5 } }, []],
+	["goes on where it slept", 5, { readyAt: 5, sleep: { state: "asleep", since: 5 } }, []],
 	["is awake without a note", undefined, { ready: true }, []],
 	[
 		"is ended where it was asked to sleep or to wake up",

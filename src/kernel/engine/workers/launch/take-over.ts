@@ -12,7 +12,7 @@ import { SCALE } from "../../cluster/heartbeat.ts";
 import { unlessFull } from "../../availability/storage/free-space.ts";
 import { hiddenIn } from "./shown-text.ts";
 import { endPolls, type HeldJob, type Worker, type WorkerRegistry } from "../worker-registry.ts";
-import { closeWorker, restoreSleep } from "../worker-transitions.ts";
+import { closeWorker, recordCalled, restoreSleep } from "../worker-transitions.ts";
 import type { WorkersContext } from "../workers-context.ts";
 
 /** Members of a stored handle: GPU numbers, comma separated, and the part of each in 10^9 bytes. */
@@ -34,8 +34,11 @@ interface Deps extends WorkersContext {
 export function meetStored(registry: WorkerRegistry, row: WorkerRow, now: EpochMs): Worker {
 	const worker = registry.meet({ ...row, ready: false, now });
 	const since = row.handle === undefined ? undefined : (JSON.parse(row.handle) as Handle)[ASLEEP_SINCE];
-	if (typeof since === "number") restoreSleep(worker, since);
-	else if (since === UNSURE) closeWorker(worker);
+	if (typeof since === "number") {
+		// It called before it fell asleep.
+		recordCalled(worker, since);
+		restoreSleep(worker, since);
+	} else if (since === UNSURE) closeWorker(worker);
 	return worker;
 }
 
