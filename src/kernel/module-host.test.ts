@@ -176,6 +176,28 @@ it("opens a module before an endpoint that it serves is used, once, and applies 
 	expect(atStart.services).toHaveLength(2);
 });
 
+it("starts no services of a module that was opening when the service stopped", async () => {
+	const started: string[] = [];
+	let finish = (): void => {};
+	const opening = new Promise<void>((resolve) => (finish = resolve));
+	const module: Module = {
+		name: "slow",
+		opensFor: () => true,
+		async open() {
+			await opening;
+			return { services: [{ start: () => void started.push("start"), stop: async () => {} }] };
+		},
+	};
+	const hooks: Hooks = {};
+	const host = moduleHost([module], {});
+	const { services } = await host.openAtStart(given({ hooks, endpoints: given({ all: () => [] }) }));
+	const opened = hooks.openFor!(given({}));
+	for (const each of services) await each.stop();
+	finish();
+	await expect(opened).rejects.toMatchObject({ code: "not_ready" });
+	expect(started).toEqual([]);
+});
+
 it("D40: families are those of open modules, and without samples those of others, which stay closed", async () => {
 	const described = { name: "jobs_total", type: "counter", labels: [], help: "Jobs." } as const;
 	const module = (name: string, opens?: "start"): Module => ({

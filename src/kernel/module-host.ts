@@ -55,6 +55,7 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 		if (isFirst && isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
 		const its = await open(module);
 		if (!isFirst) return its;
+		if (isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
 		use(module, its);
 		for (const service of its.services ?? []) {
 			late.push(service);
