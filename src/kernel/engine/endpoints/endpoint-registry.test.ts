@@ -65,3 +65,30 @@ it("D22: a change encrypts the webhook secret with the current key, whatever key
 		rmSync(folder, { recursive: true, force: true });
 	}
 });
+
+it("an endpoint whose module cannot be opened is read at the next time; the others do not wait for it", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "sluice-registry-"));
+	const store = await openSqlite({ path: join(folder, "s.db") });
+	try {
+		const sealed = { encryption: encryption([randomBytes(32)], randomBytes), random: randomBytes };
+		const other = endpointRegistry(store, { ...sealed, hooks: {} });
+		for (const id of ["a", "b", "c"]) await other.put(settings(id), 1);
+		let isBroken = true;
+		const openFor = async ({ id }: Endpoint): Promise<void> => {
+			if (isBroken && id === "b") throw new Error("its file is missing");
+		};
+		const known = endpointRegistry(store, { ...sealed, hooks: { openFor } });
+		const faults: string[] = [];
+		const load = async (): Promise<string[]> => {
+			await known.load((id, fault) => faults.push(`${id} ${fault}`));
+			return [...known.all()].map(({ endpoint }) => endpoint.id);
+		};
+		expect(await load()).toEqual(["a", "c"]);
+		expect(faults).toEqual(["b a module that it needs cannot be opened: Error: its file is missing"]);
+		isBroken = false;
+		expect((await load()).toSorted()).toEqual(["a", "b", "c"]);
+	} finally {
+		await store.close();
+		rmSync(folder, { recursive: true, force: true });
+	}
+});

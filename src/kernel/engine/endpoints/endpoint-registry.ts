@@ -81,7 +81,13 @@ export function endpointRegistry(
 					onFault(id, fault);
 					continue;
 				}
-				await hooks.openFor?.(read.endpoint);
+				try {
+					await hooks.openFor?.(read.endpoint);
+				} catch (error) {
+					// The next reading tries again; the other endpoints do not wait for it.
+					onFault(id, `a module that it needs cannot be opened: ${String(error)}`);
+					continue;
+				}
 				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
 				stored.set(id, { text: settings });
 				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
