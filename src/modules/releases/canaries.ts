@@ -77,8 +77,10 @@ export function createCanaries(d: Kernel) {
 	async function readStable(endpoint: Endpoint, state: State): Promise<void> {
 		const read = () => stableSettings(endpoints, endpoint, state.stable);
 		const launched = await d.retry(read, { signal: background.stopped });
-		if (launched) state.launched = launched;
-		else end(state);
+		if (!launched) return end(state);
+		// Workers of the stable version may need a module that the present settings do not.
+		await d.hooks.openFor?.(withLaunched(endpoint, launched));
+		state.launched = launched;
 	}
 
 	function end(state: State): void {
