@@ -54,8 +54,8 @@ export const GPU = object({
 	"history?": {
 		...list(SPAN),
 		description:
-			"With history=true: who had it in the last hour, to the second, since the start of the server that answers; " +
-			"the newest 1,000.",
+			"With history=true: who had it in the last hour, to the second, since the server that answers has an endpoint " +
+			"with GPUs; the newest 1,000.",
 	},
 });
 export type Gpu = Static<typeof GPU>;
