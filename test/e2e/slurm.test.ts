@@ -183,7 +183,7 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			place.allow("allowed");
 			expect(await ended(service, place.id, id)).toMatchObject({ status: "COMPLETED" });
 			const { json } = await call(service.url, `/v1/endpoints/${place.id}/workers?ended=true`);
-			const message = expect.stringContaining("was started twice: its controller lost its first start");
+			const message = expect.stringContaining("was started twice: the controller lost the record of its first start");
 			expect(json.ended).toContainEqual(expect.objectContaining({ id: worker, code: "deleted", message }));
 			await until("no job of it to be left", async () => (await active(place)).length === 0, 30_000);
 			expect(running(place)).toEqual([]);
