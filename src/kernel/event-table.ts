@@ -62,7 +62,7 @@ export const EVENTS = {
 	/** This server does not have the role any more. */
 	"lease.lost": debug<{ name: string }>(),
 	/** Signals of the store or of other servers may have been lost: what they are about is read again. */
-	"hints.lost": debug(),
+	"signals.lost": debug(),
 	/** A job is durable and waits. `again`: a retry queued it. `ignored`: members of the submission without effect. */
 	"job.queued": debug<{ endpoint: string; id: string; again?: true; ignored?: readonly string[] | undefined }>(),
 	/** Jobs of the endpoint are queued, not dispatched (D29). */

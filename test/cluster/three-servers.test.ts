@@ -118,7 +118,7 @@ describe("a job that meets all three", () => {
 		expect(median).toBeLessThan(BUSY * PROMPT_MS);
 	});
 
-	it("D8, D16: while the connections that carry hints are cut repeatedly it still ends", {
+	it("D8, D16: while the connections that carry signals are cut repeatedly it still ends", {
 		timeout: 40_000,
 	}, async () => {
 		const ep = await fresh();

@@ -71,7 +71,7 @@ export const GROUPS: readonly Group[] = [
 		name: "several servers",
 		files: named("cluster", [
 			...["alerts", "any-server-workers", "changes-at-two-servers", "database-unavailable", "held-locks"],
-			...["killed-under-load", "lost-hints", "partition", "releases", "secret-rotation", "store-outage"],
+			...["killed-under-load", "lost-signals", "partition", "releases", "secret-rotation", "store-outage"],
 			...["three-servers", "traces"],
 		]),
 		of: ENGINE_OF_SERVERS,

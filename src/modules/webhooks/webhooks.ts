@@ -10,7 +10,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>;
 export function createWebhooks(d: WebhooksContext) {
 	const { webhooks } = d.store;
 	const deliverer = webhookDeliverer(d);
-	d.events.on(["lease.taken", "server.joined", "server.left", "store.back", "hints.lost"], deliverer.nudge);
+	d.events.on(["lease.taken", "server.joined", "server.left", "store.back", "signals.lost"], deliverer.nudge);
 	d.store.onSignal(({ kind }) => {
 		if (kind === "delivery") deliverer.nudge();
 	});

@@ -19,7 +19,7 @@ export function createAccess(
 		for (const forget of caches) forget();
 	}
 	d.events.on("endpoint.deleted", ({ endpoint }) => tokens.forgetCached(endpoint));
-	d.events.on(["store.back", "hints.lost"], forgetCached);
+	d.events.on(["store.back", "signals.lost"], forgetCached);
 	return {
 		keys,
 		tokens,

@@ -67,7 +67,7 @@ export class Heartbeat {
 				return Math.max(PAUSE_MS, Math.min(BEAT_MS, ...ends));
 			},
 		});
-		d.events.on(["endpoints.changed", "store.back", "hints.lost"], this.loop.nudge);
+		d.events.on(["endpoints.changed", "store.back", "signals.lost"], this.loop.nudge);
 	}
 
 	async join(q: Joining): Promise<void> {

@@ -74,7 +74,7 @@ export class Endpoints {
 			inTurn: (work) => this.#inTurn(work),
 			repeated: (id, made) => this.#repeated(id, made),
 		});
-		events.on(["store.back", "hints.lost"], () => this.refresh());
+		events.on(["store.back", "signals.lost"], () => this.refresh());
 		events.on(["lease.taken", "server.joined", "server.left"], this.#removal.nudge);
 		events.on("endpoint.deleted", ({ endpoint }) => this.versions.forget(endpoint));
 	}

@@ -5,7 +5,7 @@ import { bulk, list } from "./bulk.ts";
 import { abandon, cancel, notifyPurged, purge } from "./cancel.ts";
 import { addChunks } from "./stream/chunks.ts";
 import { Dispatch, requeueUndelivered } from "./dispatch/dispatch.ts";
-import { catchUpOnJobs, onQueued, onSettled } from "./hints.ts";
+import { catchUpOnJobs, onQueued, onSettled } from "./signals.ts";
 import { jobDetails } from "./job-details.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 import { follow, type Follower } from "./stream/live-chunks.ts";

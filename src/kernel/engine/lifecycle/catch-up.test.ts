@@ -14,6 +14,6 @@ it("D18: reads what signals would have announced when they are lost", () => {
 		background: { run: (name) => void ran.push(name) },
 	});
 	expect(catchUp(d)).toEqual([]);
-	events.emit("hints.lost", {});
+	events.emit("signals.lost", {});
 	expect(ran).toEqual(["reading what lost signals would have announced"]);
 });

@@ -15,7 +15,7 @@ export function catchUp(d: Domains): readonly Service[] {
 	const store = d.store.cluster;
 	if (!store) {
 		// A store that one server has alone loses signals only with commits whose outcome is unknown.
-		d.events.on("hints.lost", () => d.background.run(WHERE, d.jobs.catchUp()));
+		d.events.on("signals.lost", () => d.background.run(WHERE, d.jobs.catchUp()));
 		return [];
 	}
 	let last: Awaited<ReturnType<typeof store.versions>> | undefined;
@@ -32,6 +32,6 @@ export function catchUp(d: Domains): readonly Service[] {
 			return CATCH_UP_MS;
 		},
 	});
-	d.events.on(["hints.lost", "store.back"], reads.nudge);
+	d.events.on(["signals.lost", "store.back"], reads.nudge);
 	return [reads];
 }

@@ -63,7 +63,7 @@ export function listenToStore(d: Domains): () => void {
 			case "servers":
 				return d.cluster.nudge();
 			case "lost":
-				return d.events.emit("hints.lost", {});
+				return d.events.emit("signals.lost", {});
 		}
 	});
 }

@@ -17,11 +17,11 @@ interface Queue {
 export function queueLengths(d: EngineContext & { endpoints: Endpoints; cluster: Cluster }) {
 	const recountMs = d.cluster.shared ? RECOUNT_SHARED_MS : RECOUNT_MS;
 	const queues = new Map<string, Queue>();
-	const hinted = new Set<string>();
+	const stale = new Set<string>();
 
 	function isEmpty(endpoint: string): boolean {
 		const last = queues.get(endpoint);
-		return last !== undefined && last.jobs === 0 && !hinted.has(endpoint) && d.now() - last.countedAt < recountMs;
+		return last !== undefined && last.jobs === 0 && !stale.has(endpoint) && d.now() - last.countedAt < recountMs;
 	}
 
 	return {
@@ -31,17 +31,17 @@ export function queueLengths(d: EngineContext & { endpoints: Endpoints; cluster:
 			if (d.endpoints.paused(endpoint)) return void queues.set(endpoint, { countedAt: -Infinity, jobs: 0 });
 			if (isEmpty(endpoint)) return;
 			const now = d.now();
-			hinted.delete(endpoint);
+			stale.delete(endpoint);
 			try {
 				const waiting = await d.store.jobs.waiting({ endpoint, now });
 				queues.set(endpoint, { countedAt: now, ...waiting });
 			} catch (error) {
-				hinted.add(endpoint);
+				stale.add(endpoint);
 				throw error;
 			}
 		},
 		/** A job was queued, or may have been. */
-		changed: (endpoint: string): void => void hinted.add(endpoint),
+		changed: (endpoint: string): void => void stale.add(endpoint),
 		isEmpty,
 	};
 }

@@ -20,7 +20,7 @@ export function createScaling(d: ScalingContext) {
 	events.on("worker.ready", ({ endpoint, worker: id }) => {
 		if (registry.get({ endpoint, id })?.managed) scaler.loop.nudge();
 	});
-	events.on(["lease.taken", "lease.lost", "server.joined", "server.left", "store.back", "hints.lost"], () =>
+	events.on(["lease.taken", "lease.lost", "server.joined", "server.left", "store.back", "signals.lost"], () =>
 		scaler.recount(),
 	);
 	events.on("worker.exited", ({ endpoint, worker: id, ...end }) => {

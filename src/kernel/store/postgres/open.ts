@@ -70,12 +70,12 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		session,
 		sessions: openSessionLiveness(clock),
 	};
-	const { hints } = signals;
-	const batches = new Batches({ database, clock, server, hints });
-	const sweeps = openSweeps(database, server, hints);
+	const { notify } = signals;
+	const batches = new Batches({ database, clock, server, notify });
+	const sweeps = openSweeps(database, server, notify);
 	const reads = openReads(database, sweeps);
-	const notifyOthers = (signal: Signal): void => hints.others([signal]);
-	const signal = (each: Signal): void => hints.own([each]);
+	const notifyOthers = (signal: Signal): void => notify.others([signal]);
+	const signal = (each: Signal): void => notify.own([each]);
 	const tables = { database, signal, notifyOthers };
 	let meta: Awaited<ReturnType<typeof openMeta>>;
 	try {

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../system/clock.ts";
 import type { Signal } from "../contract/store.ts";
-import type { Hints } from "./rows/unit-of-work.ts";
+import type { Notify } from "./rows/unit-of-work.ts";
 import { texts } from "./connection/arrays.ts";
 import { SESSION_LOCKS } from "./connection/session-liveness.ts";
 import type { Connection } from "./connection/connection.ts";
@@ -125,7 +125,7 @@ export function openSignals({
 	const watching = watch();
 
 	return {
-		hints: {
+		notify: {
 			own: (signals: readonly Signal[]) => emit(signals, false),
 			others(signals: readonly Signal[]) {
 				if (alone || signals.length === 0 || stopped.signal.aborted) return;
@@ -134,7 +134,7 @@ export function openSignals({
 				scheduled = true;
 				setImmediate(send);
 			},
-		} satisfies Hints,
+		} satisfies Notify,
 		onSignal(listener: (signal: Signal, elsewhere?: boolean) => void): () => void {
 			const own = (signal: Signal, elsewhere: boolean): void => listener(signal, elsewhere);
 			listeners.add(own);

@@ -17,7 +17,7 @@ import type { Database } from "../connection/database.ts";
 import { lockedTable } from "./table-locks.ts";
 import { openUnconfirmedClaims } from "./unconfirmed-claims.ts";
 import { purge } from "./purge.ts";
-import { type Hints, runUnitOfWork, type ServerMemory, type UnitOfWork } from "../rows/unit-of-work.ts";
+import { type Notify, runUnitOfWork, type ServerMemory, type UnitOfWork } from "../rows/unit-of-work.ts";
 import { transaction } from "../connection/transaction.ts";
 import { addReads, emptyReadSet, loadFollowUp, loadRows } from "../rows/read-set.ts";
 import { unstorable } from "../connection/statement.ts";
@@ -96,7 +96,7 @@ interface BatchesOptions {
 	database: Database;
 	clock: Clock;
 	server: ServerMemory;
-	hints: Hints;
+	notify: Notify;
 }
 
 export class Batches {
@@ -223,7 +223,7 @@ export class Batches {
 	}
 
 	async #commit(ops: readonly Waiter[], lockMs?: number): Promise<unknown[]> {
-		const { database, clock, server, hints } = this.#q;
+		const { database, clock, server, notify } = this.#q;
 		let answers: unknown[] = [];
 		const since = ops[0]?.at ?? clock.now();
 		try {
@@ -232,7 +232,7 @@ export class Batches {
 					transact: (work) => transaction({ connection: database.hot, clock, since, lockMs }, work),
 					slot: () => database.hotSlot,
 					server,
-					hints,
+					notify,
 				},
 				async (unit) => (answers = await perform(unit, ops, clock.now())),
 			);
@@ -250,7 +250,7 @@ export class Batches {
 	async #release(jobs: readonly Job[]): Promise<void> {
 		const given = jobs.map(async ({ endpoint, id, attempt, startedAt: now = 0 }) => {
 			const moved = await this.call("jobs.move", { endpoint, id, on: "release", attempt, over: true, now });
-			if (moved.ok) this.#q.hints.own([{ kind: "queued", endpoint, id }]);
+			if (moved.ok) this.#q.notify.own([{ kind: "queued", endpoint, id }]);
 		});
 		await Promise.all(given);
 	}

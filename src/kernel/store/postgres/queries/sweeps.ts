@@ -3,7 +3,7 @@ import { RUNNING, WAITING } from "../../row.ts";
 import type { JobStore } from "../../contract/jobs.ts";
 import type { Database } from "../connection/database.ts";
 import { PASSING_LIMIT } from "../rows/due.ts";
-import { type Hints, runUnitOfWork, type ServerMemory, type UnitOfWork } from "../rows/unit-of-work.ts";
+import { type Notify, runUnitOfWork, type ServerMemory, type UnitOfWork } from "../rows/unit-of-work.ts";
 import { expireKeys, removePurged } from "./purge.ts";
 import { COLUMNS } from "../rows/job-records.ts";
 import { type Runner, statement } from "../connection/statement.ts";
@@ -39,9 +39,9 @@ export type Sweeps = Pick<JobStore, "cancelAll" | "settle" | "extendAll"> & {
 	freshen(q: { endpoint: string; now: number }): Promise<void>;
 };
 
-export function openSweeps(database: Database, server: ServerMemory, hints: Hints): Sweeps {
+export function openSweeps(database: Database, server: ServerMemory, notify: Notify): Sweeps {
 	const step = <T>(work: (parts: UnitOfWork, runner: Runner) => Promise<T>): Promise<T> =>
-		runUnitOfWork({ transact: database.write, slot: () => database.slowSlot, server, hints }, work);
+		runUnitOfWork({ transact: database.write, slot: () => database.slowSlot, server, notify }, work);
 
 	return {
 		cancelAll: ({ endpoint, limit, now }) =>

@@ -139,14 +139,14 @@ function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: Ser
 	};
 }
 
-export interface Hints {
+export interface Notify {
 	own(signals: readonly Signal[]): void;
 	others(signals: readonly Signal[]): void;
 }
 
 /** Runs `work`, possibly several times, each time with a new unit. Throws as `transaction` does. */
 export async function runUnitOfWork<T>(
-	q: { transact: (work: Work<T>) => Promise<T>; slot: () => number; server: ServerMemory; hints: Hints },
+	q: { transact: (work: Work<T>) => Promise<T>; slot: () => number; server: ServerMemory; notify: Notify },
 	work: (unit: UnitOfWork, runner: Runner) => Promise<T>,
 ): Promise<T> {
 	let unit: UnitOfWork | undefined;
@@ -159,8 +159,8 @@ export async function runUnitOfWork<T>(
 			return done;
 		});
 		if (unit) {
-			q.hints.own(unit.signals.own);
-			q.hints.others(unit.signals.others);
+			q.notify.own(unit.signals.own);
+			q.notify.others(unit.signals.others);
 		}
 		return result;
 	} catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Hints may be lost: each server polls every 4 s. Here others change the database
+ * Signals may be lost: each server polls every 4 s. Here others change the database
  * without a word (D7, D8, D18, D29, D30).
  */
 import { Client } from "pg";
@@ -92,7 +92,7 @@ describe("at once, from the database", () => {
 	});
 });
 
-describe.concurrent("without a hint, within some 4 s", { timeout: 30_000 }, () => {
+describe.concurrent("without a signal, within some 4 s", { timeout: 30_000 }, () => {
 	it("D29: an endpoint is paused", async () => {
 		const ep = await fresh();
 		await sql("UPDATE endpoints SET paused = true WHERE id = $1", ep);
