@@ -24,7 +24,7 @@ export interface Job extends Counts {
 
 /** Jobs before the first one that is counted: caches are filled, connections open. */
 const WARM_UP = 5;
-const JOBS = 20;
+const TRACED_JOBS = 20;
 
 /** System calls that a job causes. Others wait, or are the engine's own. */
 const CALLS =
@@ -35,6 +35,8 @@ export async function countsOfJob(q: {
 	modules: "none" | "all";
 	store: string;
 	cwd: string;
+	/** Jobs that are counted. */
+	jobs: number;
 	strace: boolean;
 }): Promise<Job> {
 	const child = spawn(process.execPath, [fileURLToPath(new URL("service.ts", import.meta.url)), q.modules, q.store], {
@@ -52,7 +54,7 @@ export async function countsOfJob(q: {
 		const job = await jobsAt(url);
 		for (let number = 0; number < WARM_UP; number += 1) await job();
 		const each: Counts[] = [];
-		for (let number = 0; number < JOBS; number += 1) {
+		for (let number = 0; number < q.jobs; number += 1) {
 			await read();
 			await job();
 			each.push(await read());
@@ -111,10 +113,10 @@ async function callsOf(child: ChildProcess, job: () => Promise<void>): Promise<R
 		});
 		void exited.then(() => reject(new Error(`strace ended: ${said}`)));
 	});
-	for (let number = 0; number < JOBS; number += 1) await job();
+	for (let number = 0; number < TRACED_JOBS; number += 1) await job();
 	strace.kill("SIGINT");
 	await exited;
 	return Object.fromEntries(
-		[...said.matchAll(/^\s*(\d+) (?!total)(\w+)$/gm)].map(([, count, name]) => [name!, Number(count) / JOBS]),
+		[...said.matchAll(/^\s*(\d+) (?!total)(\w+)$/gm)].map(([, count, name]) => [name!, Number(count) / TRACED_JOBS]),
 	);
 }

@@ -6,7 +6,9 @@ import { expectHeld } from "./held.ts";
 it("a job passes only files of its budget, with every module off and at a start with nothing configured", {
 	timeout: 180_000,
 }, async () => {
-	const { url, giveBack } = await storeDatabase();
-	onTestFinished(giveBack);
-	await expectHeld("postgres", url);
+	await expectHeld("postgres", async () => {
+		const { url, giveBack } = await storeDatabase();
+		onTestFinished(giveBack);
+		return url;
+	});
 });
