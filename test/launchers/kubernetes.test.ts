@@ -133,6 +133,8 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		processes,
 		reused: () => foreign,
 		reportsAdopted: true,
+		// A slow kubelet does not find the container, and writes ContainerStatusUnknown in place of its end.
+		losesCodes: true,
 		sequential: true,
 		queues: true,
 	});
