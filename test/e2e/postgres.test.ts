@@ -96,11 +96,11 @@ describe("sluice migrate", () => {
 		for (let look = 0; look < 2; look += 1)
 			expect(await ask("--check")).toMatchObject({
 				code: 1,
-				stdout: expect.stringMatching(`^${path}: missing 0001_schema.sql`),
+				stdout: expect.stringMatching(`^${path}: missing 0001_store.sql`),
 			});
 		expect(await ask()).toMatchObject({
 			code: 0,
-			stdout: expect.stringMatching(`^${path}: applied 0001_schema.sql`),
+			stdout: expect.stringMatching(`^${path}: applied 0001_store.sql`),
 		});
 		expect(await ask("--check")).toMatchObject({ code: 0, stdout: `${path} is up to date.\n` });
 	});

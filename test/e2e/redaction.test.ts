@@ -178,7 +178,9 @@ it.for(["json", "text"])(
 		for (const args of [[], ["ep", "w", "--service"], ["--service", "--whole"]])
 			expect(await sluice(test, ["logs", ...args], around)).toMatchObject({
 				code: 2,
-				stderr: expect.stringMatching(/Name an ENDPOINT, or pass --service|With --service --whole/),
+				stderr: expect.stringMatching(
+					/^Name an ENDPOINT, or pass --service|^--whole, --timestamps and WORKER cannot be used with --service/,
+				),
 			});
 		expect(await service.end("SIGTERM")).toBe(0);
 		sent["stdout"] = service.stdout();
