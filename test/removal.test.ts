@@ -19,7 +19,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SPECIFICATION } from "./modules.ts";
-import { FOLDER, LISTS, listWithout, moduleNames } from "./support/without-module.ts";
+import { FOLDER, LISTS, listWithout, moduleNames, withoutModule } from "./support/without-module.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -89,6 +89,11 @@ describe("removal of modules", () => {
 		]);
 		expect(without("audit").at(-2)).toBe("export const MODULES: readonly ServiceModule[] = [alerts, ];");
 		expect(without("other")).toEqual(list);
+	});
+
+	it("vitest keeps the lists without one module apart from those without another", () => {
+		const names = moduleNames().map((name) => withoutModule(name).name);
+		expect(new Set(names).size).toBe(names.length);
 	});
 
 	it("each module is in a list, and the files of the specification that need one are there", () => {
