@@ -49,13 +49,17 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 	const late: Service[] = [];
 	let isStopping = false;
 
+	/** Nothing would stop services that start now. */
+	function refuseWhileStopping(): void {
+		if (isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
+	}
+
 	async function openByCall(module: Module): Promise<OpenModule> {
 		const isFirst = !opened.has(module.name) && !opensAtStart(module);
-		// Nothing would stop its services any more.
-		if (isFirst && isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
+		if (isFirst) refuseWhileStopping();
 		const its = await open(module);
 		if (!isFirst) return its;
-		if (isStopping) throw new ApiError("not_ready", { why: "is shutting down" });
+		refuseWhileStopping();
 		use(module, its);
 		for (const service of its.services ?? []) {
 			late.push(service);
