@@ -187,7 +187,9 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		});
 		server = started;
 		void started.ready.then(() => {
-			if (crashedAt && process.alive) fault(crashedAt.what, crashedAt.from);
+			// It may have ended while it started.
+			if (!process.alive) return;
+			if (crashedAt) fault(crashedAt.what, crashedAt.from);
 			crashedAt = undefined;
 			isDying = false;
 		});
