@@ -88,7 +88,7 @@ export function refusalOf(error: unknown, requestId: string): ApiError {
 	if (error instanceof ApiError) return error;
 	if (error instanceof StoreUnavailable)
 		return new ApiError(error.unsure ? "outcome_unknown" : "store_unavailable", {
-			why: error.message,
+			why: error.message.replace(/\.$/, ""),
 		});
 	return new ApiError("internal", { requestId });
 }
