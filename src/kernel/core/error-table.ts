@@ -3,7 +3,11 @@ export interface ErrorEntry {
 	status: number;
 	/** `{name}` is replaced by that parameter. */
 	sentence: string;
-	/** Seconds for `Retry-After`; default, where the error brings none of its own. */
+	/**
+	 * Seconds for `Retry-After`. `rate_limited`, `too_many_failures` and `gpu_quota_used` compute theirs, in
+	 * `engine/limits/admission.ts`, `engine/access/failures.ts` and `modules/quotas/gpu-quotas.ts`; no other 429 does.
+	 * `http/exchange/reply.ts` writes the header, and `modules/openai/reply.ts` that of OpenAI jobs that failed.
+	 */
 	retryAfter?: number;
 	/** Set for a status of 500 or more that is not a fault of the service, so it is not logged. */
 	isExpected?: true;

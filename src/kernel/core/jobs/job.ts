@@ -1,4 +1,8 @@
-/** A job as one flat record. Times are ms since the epoch. */
+/**
+ * A job as one flat record. Times are ms since the epoch. A new member needs an entry in `store/job-columns.ts`,
+ * without which it does not compile, and a migration of each database. `newJob` here or an event in
+ * `job-transitions.ts` sets it; `job-view.ts` and `api/jobs.ts` show it.
+ */
 import { type Random, uuidv7 } from "../../lib/ids.ts";
 import type { JobState } from "./job-states.ts";
 

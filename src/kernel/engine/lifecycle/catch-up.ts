@@ -6,7 +6,7 @@ import { loop, type Service } from "../../system/loop.ts";
 import { unlessUnavailable } from "../context.ts";
 import type { Domains } from "./domains.ts";
 
-/** The longest time by which a lost signal delays its effect. */
+/** The longest time by which a lost signal delays its effect, besides the read itself, while the store answers. */
 const CATCH_UP_MS = 4000;
 
 const WHERE = "reading what lost signals would have announced";

@@ -43,7 +43,7 @@ export interface WorkerLife {
 	/** When others began to make room for it. The time in which they did ends at `startingSince`. */
 	readonly roomSince?: EpochMs | undefined;
 	idleSince: EpochMs;
-	seenAt: EpochMs;
+	readonly seenAt: EpochMs;
 	/** Each ends an open poll with 204. */
 	readonly polls: Iterable<() => void>;
 }

@@ -1,8 +1,18 @@
 /**
- * Which workers make room for a worker of another endpoint (D28). Idle ones leave at once: asleep where they can sleep,
- * else stopped. Busy ones finish their jobs first, and leave for a higher priority. Among equals a busy one makes room
- * once its turn is over, and only if the asking endpoint has no GPU or ends up with no more than the other keeps.
- * Without this rule one busy endpoint could starve the others.
+ * Which workers make room for a worker of another endpoint (D28). Idle ones leave at once, but none in the first 10 s
+ * after its first call: asleep where they can sleep, else stopped. Busy ones finish their jobs first, and leave for a
+ * higher priority. Among equals a busy one makes room once its turn is over, and only if the asking endpoint has no GPU
+ * or ends up with no more than the other keeps. Without this rule one busy endpoint could starve the others.
+ *
+ * Of these leave the fewest that suffice:
+ * - for GPUs of this machine those that free enough of them (`gpu-allocation.ts`);
+ * - on Docker hosts, where the new worker is `unschedulable`, those whose end gives it a place;
+ * - on Kubernetes, if the cluster reports `Insufficient` for the GPU resource, Pods of the same context, GPU resource,
+ *   count of GPUs, node selector and affinity; on Slurm, if the job waits for `Resources` or `Priority`, jobs of the
+ *   same partition, GPU type and constraint. Both wait 5 s first.
+ *
+ * On all three platforms workers of endpoints behind, which wait too, are stopped as well. Each platform answers in
+ * `roomFor` of the `launcher.ts` of its module; `platform-room.ts` asks it.
  */
 
 import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/workers/priority.ts";

@@ -1,4 +1,10 @@
-/** Keeps space on the store's disk free for the results of accepted jobs (D41). */
+/**
+ * Keeps space on the store's disk free for the results of accepted jobs (D41). While less than the reserve is free,
+ * `admit` refuses what would need more: 503 `store_unavailable`, `Retry-After: 2`; reads go on (`READABLE` in
+ * `store-health.ts`). The same answer has a write that failed because the disk is full, as `unavailable` in
+ * `store/sqlite/file/disk-errors.ts` or `faultOf` in `store/postgres/connection/errors.ts` decides, or
+ * `outcome_unknown` if it may have happened (`http/exchange/reply.ts`).
+ */
 import type { BudgetMeter } from "../../../core/budgets.ts";
 import type { Clock } from "../../../system/clock.ts";
 import { ApiError } from "../../../core/errors.ts";

@@ -1,3 +1,4 @@
+/** What a failed call of SQLite means for the store: full, forbidden, damaged, busy, or a fault of the code. */
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreUnavailable } from "../../contract/store.ts";
