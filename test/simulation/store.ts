@@ -6,6 +6,7 @@
 import { EventEmitter } from "node:events";
 import type { Worker } from "node:worker_threads";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
+import { withSentCallback } from "../../src/kernel/store/operations/table.ts";
 import { UnitOfWork } from "../../src/kernel/store/sqlite/rows/unit-of-work.ts";
 import { openBatches } from "../../src/kernel/store/sqlite/thread/batch.ts";
 import { DatabaseClient } from "../../src/kernel/store/sqlite/thread/client.ts";
@@ -64,11 +65,12 @@ export function simulatedStore(q: {
 			});
 		},
 	});
-	return new DatabaseClient(
+	const { store } = new DatabaseClient(
 		client as unknown as Worker,
 		() => {},
 		(run) => void process.after(0, run),
-	).store;
+	);
+	return withSentCallback(store);
 }
 
 /** Messages arrive in their order. */
