@@ -231,6 +231,13 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
+		rules: ["handed-out"],
+		what: "does not notice new jobs while workers wait",
+		plant: () => ({
+			store: ({ jobs }) => ({ jobs: { insert: (q) => jobs.insert({ ...q, sent() {} }) } }),
+		}),
+	},
+	{
 		rules: ["batch-size", "one-attempt-at-a-time", "fence"],
 		what: "hands a job out twice",
 		plant() {

@@ -24,7 +24,7 @@ import { endpointOf, type Fault, type Participants, type Schedule } from "./sche
 import { type Plant, type SimulatedServer, startServer } from "./server.ts";
 import { settle, SETTLE_MS } from "./settle.ts";
 import { simulatedStore } from "./store.ts";
-import { watchTurns } from "./turns.ts";
+import { watchHandOuts, watchTurns } from "./turns.ts";
 import { warmingUp } from "./warm-up.ts";
 import { COUNTED, handedOutFault, watchRollouts } from "./worker-rules.ts";
 import { World } from "./world.ts";
@@ -109,6 +109,8 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		nextRun: () => (runs += 1),
 	});
 	let runs = 0;
+	/** When a worker of each endpoint was last started. */
+	const startedAt = new Map<string, number>();
 	const machines = platform({
 		world,
 		random: rest("platform"),
@@ -121,6 +123,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 		},
 		started(endpoint, alive) {
 			const at = time.now();
+			startedAt.set(endpoint, at);
 			const op = { op: "launched", by: "platform", endpoint, alive, result: "ok" } as const;
 			tracker.record({ ...op, from: at, to: at });
 		},
@@ -159,9 +162,10 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 			dyingStarts -= 1;
 			process.killAt(Math.floor(random() * START_ACTIONS), random() < 0.5);
 		}
+		const store = simulatedStore({ process, database, times, ...(plant.unit && { plant: plant.unit }) });
 		const started = startServer({
 			process,
-			store: simulatedStore({ process, database, times, ...(plant.unit && { plant: plant.unit }) }),
+			store,
 			launcher: machines.launcherFor(process),
 			sendWebhook: sendFrom(process),
 			random: bytesOf(random),
@@ -176,6 +180,8 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 			},
 			made(engine, events) {
 				watchRollouts({ events, engine }, (what) => broken("rollout-keeps-one", what));
+				const names = endpoints.map(({ settings }) => settings.id);
+				void watchHandOuts({ events, engine, store, process }, names, (what) => broken("handed-out", what));
 				events.onAny((name) => {
 					if (COUNTED.includes(name)) happened[name] = (happened[name] ?? 0) + 1;
 				});
@@ -323,7 +329,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 
 	const launched = schedule.participants.filter((each) => each.needs).map(({ endpoint }) => endpoint);
 	if (launched.length > 0)
-		void watchTurns({ api, time, endpoints: launched }, (what) => broken("turn", what), working.signal);
+		void watchTurns({ api, time, endpoints: launched, startedAt }, (what) => broken("turn", what), working.signal);
 
 	let clientsLeft = clients.length;
 	for (const client of clients) void client.then(() => (clientsLeft -= 1));
