@@ -24,6 +24,7 @@ export interface Job extends Counts {
 
 /** Jobs before the first one that is counted: caches are filled, connections open. */
 const WARM_UP = 5;
+const LEAST_JOBS = 20;
 const TRACED_JOBS = 20;
 
 /** System calls that a job causes. Others wait, or are the engine's own. */
@@ -35,8 +36,9 @@ export async function countsOfJob(q: {
 	modules: "none" | "all";
 	store: string;
 	cwd: string;
-	/** Jobs that are counted. */
+	/** Most jobs that are counted. Fewer, but at least `LEAST_JOBS`, as soon as the least turns are at most `turns`. */
 	jobs: number;
+	turns: number;
 	strace: boolean;
 }): Promise<Job> {
 	const child = spawn(process.execPath, [fileURLToPath(new URL("service.ts", import.meta.url)), q.modules, q.store], {
@@ -54,7 +56,8 @@ export async function countsOfJob(q: {
 		const job = await jobsAt(url);
 		for (let number = 0; number < WARM_UP; number += 1) await job();
 		const each: Counts[] = [];
-		for (let number = 0; number < q.jobs; number += 1) {
+		const isDone = (): boolean => each.length >= LEAST_JOBS && each.some(({ turns }) => turns <= q.turns);
+		while (each.length < q.jobs && !isDone()) {
 			await read();
 			await job();
 			each.push(await read());
