@@ -4,9 +4,10 @@ export interface ErrorEntry {
 	/** `{name}` is replaced by that parameter. */
 	sentence: string;
 	/**
-	 * Seconds for `Retry-After`. `rate_limited`, `too_many_failures` and `gpu_quota_used` compute theirs, in
-	 * `engine/limits/admission.ts`, `engine/access/failures.ts` and `modules/quotas/gpu-quotas.ts`; no other 429 does.
-	 * `http/exchange/reply.ts` writes the header, and `modules/openai/reply.ts` that of OpenAI jobs that failed.
+	 * Seconds for `Retry-After`. Three compute theirs, which goes before this value: `rate_limited` in `overRate` of
+	 * `engine/limits/admission.ts`, `too_many_failures` in `count` of `engine/access/failures.ts`, `gpu_quota_used` in
+	 * `refusalOf` of `modules/quotas/gpu-quotas.ts`. No other 429 does, and no module has one in a table of its own.
+	 * `refuse` in `http/exchange/reply.ts` writes the header, and `modules/openai/reply.ts` that of failed OpenAI jobs.
 	 */
 	retryAfter?: number;
 	/** Set for a status of 500 or more that is not a fault of the service, so it is not logged. */

@@ -1,8 +1,9 @@
 /**
  * Which workers make room for a worker of another endpoint (D28). Idle ones leave at once, but none in the first 10 s
- * after its first call: asleep where they can sleep, else stopped. Busy ones finish their jobs first, and leave for a
- * higher priority. Among equals a busy one makes room once its turn is over, and only if the asking endpoint has no GPU
- * or ends up with no more than the other keeps. Without this rule one busy endpoint could starve the others.
+ * after its first call: asleep where they can sleep and the asking endpoint uses GPUs of this machine, else stopped.
+ * Busy ones finish their jobs first, and leave for a higher priority. Among equals a busy one makes room once its turn
+ * is over, and only if the asking endpoint has no GPU or ends up with no more than the other keeps. Without this rule
+ * one busy endpoint could starve the others.
  *
  * Of these leave the fewest that suffice:
  * - for GPUs of this machine those that free enough of them (`gpu-allocation.ts`);
@@ -11,8 +12,8 @@
  *   count of GPUs, node selector and affinity; on Slurm, if the job waits for `Resources` or `Priority`, jobs of the
  *   same partition, GPU type and constraint. Both wait 5 s first.
  *
- * On all three platforms workers of endpoints behind, which wait too, are stopped as well. Each platform answers in
- * `roomFor` of the `launcher.ts` of its module; `platform-room.ts` asks it.
+ * On Docker hosts, Kubernetes and Slurm workers of endpoints behind, which wait too, are stopped as well. Each platform
+ * answers in `roomFor` of the `launcher.ts` of its module; `platform-room.ts` asks it.
  */
 
 import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/workers/priority.ts";
