@@ -6,7 +6,7 @@ import { isoTime } from "../../kernel/http/exchange/format.ts";
 import { readNothing, readObject } from "../../kernel/http/exchange/object-body.ts";
 import { holderNow, principalOf, wrongKey } from "../../kernel/http/gates/auth.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
-import { check } from "../../kernel/lib/schema.ts";
+import { check, withDefaults } from "../../kernel/lib/schema.ts";
 import { ERRORS } from "./errors.ts";
 import type { Links } from "./links.ts";
 import { type GET_SESSION, SIGN_IN_SCHEMA, type SIGN_IN_ROUTES, type SignIn } from "./routes.ts";
@@ -44,7 +44,7 @@ export function signInHandlers({
 			const body = await readObject(call);
 			const faults = check(SIGN_IN_SCHEMA, body);
 			if (faults.length > 0) throw badRequest(faults);
-			const { key, link } = body as SignIn;
+			const { key, link } = withDefaults(SIGN_IN_SCHEMA, body) as SignIn;
 			if ((key === undefined) === (link === undefined))
 				throw badRequest([{ field: "", message: "must have either key or link." }]);
 			const peer = call.req.socket;

@@ -76,7 +76,7 @@ describe("signing in", () => {
 	});
 
 	it("D2: neither key nor link, and both, is 400", async () => {
-		for (const body of [{}, { key: KEY, link: "x" }])
+		for (const body of [{}, { key: null }, { link: null }, { key: KEY, link: "x" }])
 			expectError(await browser(service).send("/console/session", { method: "POST", body }), 400, "bad_request", [""]);
 	});
 
