@@ -55,7 +55,9 @@ function dockerSite(test: TestContext): Place {
 async function signalsOf(container: string): Promise<{ signal: string; at: number }[]> {
 	const filters = ["--filter", `container=${container}`, "--filter", "event=kill"];
 	const format = '{"signal":"{{.Actor.Attributes.signal}}","at":"{{.TimeNano}}"}';
-	const events = await docker("events", "--since", "10m", "--until", "0s", ...filters, "--format", format);
+	// The daemon counts whole seconds: what has just happened is reported only if the end is later.
+	const until = String(Math.ceil(Date.now() / 1000) + 1);
+	const events = await docker("events", "--since", "10m", "--until", until, ...filters, "--format", format);
 	return events.split("\n").map((line) => {
 		const { signal, at } = JSON.parse(line);
 		return { signal, at: Number(at) / 1e6 };
