@@ -24,8 +24,8 @@ export interface Job extends Counts {
 
 /** Jobs before the first one that is counted: caches are filled, connections open. */
 const WARM_UP = 5;
-const LEAST_JOBS = 20;
-const TRACED_JOBS = 20;
+/** Jobs that are counted at least, and traced. */
+const JOBS = 20;
 
 /** System calls that a job causes. Others wait, or are the engine's own. */
 const CALLS =
@@ -36,8 +36,8 @@ export async function countsOfJob(q: {
 	modules: "none" | "all";
 	store: string;
 	cwd: string;
-	/** Most jobs that are counted. Fewer, but at least `LEAST_JOBS`, as soon as the least turns are at most `turns`. */
-	jobs: number;
+	/** Most jobs that are counted. Fewer, but at least `JOBS`, as soon as the least turns are at most `turns`. */
+	most: number;
 	turns: number;
 	strace: boolean;
 }): Promise<Job> {
@@ -56,8 +56,8 @@ export async function countsOfJob(q: {
 		const job = await jobsAt(url);
 		for (let number = 0; number < WARM_UP; number += 1) await job();
 		const each: Counts[] = [];
-		const isDone = (): boolean => each.length >= LEAST_JOBS && each.some(({ turns }) => turns <= q.turns);
-		while (each.length < q.jobs && !isDone()) {
+		const isDone = (): boolean => each.length >= JOBS && each.some(({ turns }) => turns <= q.turns);
+		while (each.length < q.most && !isDone()) {
 			await read();
 			await job();
 			each.push(await read());
@@ -116,10 +116,10 @@ async function callsOf(child: ChildProcess, job: () => Promise<void>): Promise<R
 		});
 		void exited.then(() => reject(new Error(`strace ended: ${said}`)));
 	});
-	for (let number = 0; number < TRACED_JOBS; number += 1) await job();
+	for (let number = 0; number < JOBS; number += 1) await job();
 	strace.kill("SIGINT");
 	await exited;
 	return Object.fromEntries(
-		[...said.matchAll(/^\s*(\d+) (?!total)(\w+)$/gm)].map(([, count, name]) => [name!, Number(count) / TRACED_JOBS]),
+		[...said.matchAll(/^\s*(\d+) (?!total)(\w+)$/gm)].map(([, count, name]) => [name!, Number(count) / JOBS]),
 	);
 }

@@ -23,7 +23,7 @@ const BUDGETS = JSON.parse(readFileSync(new URL("budget.json", import.meta.url),
  * Most jobs that are counted. With PostgreSQL the turns depend on when its answers arrive. Of 20 jobs the least is 9 to
  * 16 turns, of 400 it is 9 to 12.
  */
-const JOBS = { sqlite: 20, postgres: 400 };
+const MOST_JOBS = { sqlite: 20, postgres: 400 };
 
 const noStrace = trouble("strace", "-V");
 if (noStrace) process.stdout.write(`Skipped: system calls of a job; ${noStrace}\n`);
@@ -49,7 +49,7 @@ export async function expectHeld(kind: "sqlite" | "postgres", database?: () => P
 		const place = folder();
 		onTestFinished(() => place.remove());
 		const store = (await database?.()) ?? `sqlite:${place.path}/sluice.db`;
-		const q = { modules, store, cwd: place.path, jobs: JOBS[kind], turns: budget.turns, strace: !noStrace };
+		const q = { modules, store, cwd: place.path, most: MOST_JOBS[kind], turns: budget.turns, strace: !noStrace };
 		const job = await countsOfJob(q);
 		if (process.env["SLUICE_PRINT_COUNTS"]) process.stdout.write(`${JSON.stringify(job, undefined, "\t")}\n`);
 		expect(over(budget, modules, job), `with ${modules} of the modules`).toEqual([]);
