@@ -9,7 +9,7 @@
  * - for GPUs of this machine those that free enough of them (`gpu-allocation.ts`);
  * - on Docker hosts, where the new worker is `unschedulable`, those whose end gives it a place;
  * - on Kubernetes, if the cluster reports `Insufficient` for the GPU resource, Pods of the same context, GPU resource,
- *   count of GPUs, node selector and affinity; on Slurm, if the job waits for `Resources` or `Priority`, jobs of the
+ *   GPU type, node selector and affinity; on Slurm, if the job waits for `Resources` or `Priority`, jobs of the
  *   same partition, GPU type and constraint. Both wait 5 s first.
  *
  * On Docker hosts, Kubernetes and Slurm workers of endpoints behind, which wait too, are stopped as well. Each platform

@@ -139,6 +139,7 @@ function openUnitOfWork({ run, server, slot }: { run: Runner["run"]; server: Ser
 	};
 }
 
+/** Sends signals of what was committed: to the listeners of this server, and to the other servers. */
 export interface Notify {
 	own(signals: readonly Signal[]): void;
 	others(signals: readonly Signal[]): void;
