@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { VitestPluginContext } from "vitest/node";
 import { bundle } from "../../scripts/build-service.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,14 +26,20 @@ const MIGRATIONS = "kernel/store/sqlite/migrations";
 
 const IN_SOURCE = "new URL(`./thread/database-thread${extname(import.meta.url)}`, import.meta.url)";
 
+const STARTS_THREAD = join(ROOT, "src/kernel/store/sqlite/open.ts");
+
 /** A plugin for vitest: `openSqlite` starts the bundle. */
 export async function bundledDatabaseThread() {
 	const url = new URL(`file://${await bundledThread()}`).href;
 	return {
 		name: "bundled-database-thread",
 		enforce: "pre" as const,
+		/** Vitest keeps what it has transformed from run to run, and would start the bundle of an earlier run. */
+		configureVitest({ defineCacheKeyGenerator }: Pick<VitestPluginContext, "defineCacheKeyGenerator">): void {
+			defineCacheKeyGenerator(({ id }) => (id === STARTS_THREAD ? url : undefined));
+		},
 		transform(code: string, id: string): string | undefined {
-			if (id !== join(ROOT, "src/kernel/store/sqlite/open.ts")) return undefined;
+			if (id !== STARTS_THREAD) return undefined;
 			if (!code.includes(IN_SOURCE)) throw new Error(`${id} starts the database thread in another way`);
 			return code.replace(IN_SOURCE, `new URL(${JSON.stringify(url)})`);
 		},
