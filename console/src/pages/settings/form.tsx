@@ -33,7 +33,7 @@ import { sectionId } from "./sections.tsx";
 import { SettingField, valueText } from "./setting-field.tsx";
 
 export function SettingsForm({
-	endpoint,
+	endpoint: loaded,
 	settings,
 	reload,
 	admin,
@@ -46,6 +46,9 @@ export function SettingsForm({
 	/** Sections behind the form, above what saves it. */
 	children: ReactNode;
 }): ReactNode {
+	// What was saved is shown at once. The page loads it again, which may take longer.
+	const [saved, setSaved] = useState<{ before: Endpoint; after: Endpoint } | undefined>(undefined);
+	const endpoint = saved?.before === loaded ? saved.after : loaded;
 	const { id, launcher, limits } = endpoint;
 	const [typed, setTyped] = useState<Typed>({});
 	const [type, setType] = useState<string>(launcher.type);
@@ -100,7 +103,8 @@ export function SettingsForm({
 		if (off !== (limits === "off")) patch["limits"] = off ? "off" : (changed["limits"] ?? {});
 		else if (!off) Object.assign(patch, changed);
 		try {
-			await ask(ofEndpoint(id), { method: "PATCH", body: patch });
+			const after = await ask<Endpoint>(ofEndpoint(id), { method: "PATCH", body: patch });
+			setSaved({ before: loaded, after });
 			setTyped({});
 			setTried(false);
 			reload();
