@@ -39,15 +39,26 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
 	audit: ["D42", "each change is in the audit log"],
+	backup: ["D2, D3: backup_"],
+	// Sign-ins, and the description of the API with its pages.
+	console: [
+		...["guesses are 429", "a key that has used its time", "every operation of a key that is not one of clients"],
+		...["says who did what", "repeated sign-ins", "D2, D3: documents_busy", "the description of the service"],
+		"real calls compile against the generated types",
+	],
 	gpus: ["no_gpu_free"],
+	kubernetes: ["where nodes pull images: kubernetes"],
 	logs: ["reads of logs", "of lines that are followed", "D3: worker_not_found"],
 	openai: [
 		...["/openai", "D32", "an unknown endpoint is 404 with a valid key", "every operation with a limit is served"],
 		...["a GET that changes something is 401", "every operation of a key that is not one of clients"],
+		"real calls compile against the generated types",
 	],
 	management: ["those of the management API too", "RunPod's list of them"],
 	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
+	releases: ["releases are read a page", "whose registry was deleted", "do not get them, on any route"],
+	slurm: ["where nodes pull images: slurm"],
 	// Without it a submission with `webhook` is 400, since no module would send it.
 	webhooks: [
 		...["how long webhooks are overdue", "a webhook secret or s3Config", "the webhook of a job is shown whole"],
