@@ -65,7 +65,7 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 		...["input, output, error and webhook", "webhook and policy", "a header of its webhook", "jobs and webhooks of"],
 		...["the body of a webhook delivery", "a webhook of 8,192 characters", "in a filter of webhooks"],
 		...["a whole submission is taken", "the handler gets the very object", "D39: returns all of a job"],
-		...["D51: none that the service made", "D39: survives a restart in the middle"],
+		...["D51: none that the service made", "D39: survives a restart in the middle", "/v1 and the webhook"],
 	],
 };
 
