@@ -85,6 +85,8 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	const broken = (rule: string, what: string): void => void found.push({ rule, what, lines: [] });
 	const happened: Record<string, number> = {};
 	const endpoints = schedule.participants.map((each) => endpointOf(each));
+	/** Those whose jobs must be handed out at once (`turns.ts`). */
+	const handingOut = new Set(endpoints.map(({ settings }) => settings.id));
 	for (const { terms } of endpoints) tracker.record(terms);
 
 	let server: SimulatedServer | undefined;
@@ -180,8 +182,7 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 			},
 			made(engine, events) {
 				watchRollouts({ events, engine }, (what) => broken("rollout-keeps-one", what));
-				const names = endpoints.map(({ settings }) => settings.id);
-				void watchHandOuts({ events, engine, store, process }, names, (what) => broken("handed-out", what));
+				void watchHandOuts({ events, engine, store, process }, handingOut, (what) => broken("handed-out", what));
 				events.onAny((name) => {
 					if (COUNTED.includes(name)) happened[name] = (happened[name] ?? 0) + 1;
 				});

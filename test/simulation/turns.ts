@@ -56,16 +56,16 @@ const HAND_OUT_MS = 8000;
 const HAND_OUT_CHECK_MS = 1000;
 
 /**
- * A job that waits is handed to a worker that asks for jobs. Endpoints that lost a job are left out: its next attempt
- * may be kept from the worker of the one before (D16).
+ * A job that waits is handed to a worker that asks for one. `endpoints` are those that are checked, by one server after
+ * another: one that loses a job is deleted, since the next attempt may be kept from the worker of the one before (D16),
+ * also by a server that starts later.
  */
 export async function watchHandOuts(
 	{ engine, events, store, process }: { engine: Engine; events: EventBus; store: Store; process: Process },
-	endpoints: readonly string[],
+	endpoints: Set<string>,
 	late: (what: string) => void,
 ): Promise<void> {
-	const left = new Set(endpoints);
-	events.on(["job.returned", "worker.exited"], ({ endpoint }) => void left.delete(endpoint));
+	events.on(["job.returned", "worker.exited"], ({ endpoint }) => void endpoints.delete(endpoint));
 	const { registry } = engine.workers;
 	const { clock } = process;
 	const asks = (endpoint: string): boolean =>
@@ -83,7 +83,7 @@ export async function watchHandOuts(
 		await clock.sleep(HAND_OUT_CHECK_MS);
 		if (clock.now() - checkedAt > 2 * HAND_OUT_CHECK_MS) waitsSince.clear();
 		checkedAt = clock.now();
-		for (const endpoint of left) {
+		for (const endpoint of endpoints) {
 			const jobs = asks(endpoint) ? await waiting(endpoint) : 0;
 			const since = waitsSince.get(endpoint) ?? checkedAt;
 			if (jobs === 0) waitsSince.delete(endpoint);
