@@ -140,13 +140,14 @@ describe.skipIf(noBrowser !== undefined)(titled("endpoints in the console"), () 
 
 	it("a preset fills the fields of scaling, which are saved as any others", async () => {
 		const page = await here.open({ at: "#/endpoints/waiting/settings" });
+		const presets = page.getByRole("group", { name: T.settings.presets.title });
+		await presets.waitFor();
 		const reloads = Promise.withResolvers<void>();
 		await page.route("**/v1/endpoints/waiting", async (route) => {
 			// What was saved is shown before the page has loaded the endpoint again.
 			if (route.request().method() === "GET") await reloads.promise;
 			await route.continue();
 		});
-		const presets = page.getByRole("group", { name: T.settings.presets.title });
 		const chosen = (): Promise<string[]> => presets.locator("[aria-pressed=true] b").allTextContents();
 		await presets.getByRole("button", { name: T.settings.presets.burst.title }).click();
 		expect(await chosen()).toEqual([T.settings.presets.burst.title]);
