@@ -10,6 +10,8 @@ export interface Loaded<D> {
 	/** Nothing has come yet for this key. */
 	loading: boolean;
 	reload: () => void;
+	/** Shows what a change answered, ends a load in progress, and loads again. */
+	show: (data: D) => void;
 }
 
 /** Ms between two loads where nothing else is said. */
@@ -89,6 +91,13 @@ export function useLoad<D>(
 	}, [change]);
 
 	const reload = useCallback(() => runner.current?.rush(), []);
+	const show = useCallback(
+		(data: D) => {
+			setState({ key, data });
+			reload();
+		},
+		[key, reload],
+	);
 	const old = state.key !== key;
 	const { data, failure } = old && !keep ? {} : state;
 	return {
@@ -96,5 +105,6 @@ export function useLoad<D>(
 		failure: old ? undefined : failure,
 		loading: old || (data === undefined && failure === undefined),
 		reload,
+		show,
 	};
 }

@@ -32,6 +32,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 		data: endpoint,
 		failure,
 		reload,
+		show,
 	} = useLoad(id, (signal) => ask<Endpoint>(ofEndpoint(id), { signal }), {
 		change: `${overview?.paused} ${overview?.name}`,
 	});
@@ -86,7 +87,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 						<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
 					) : null}
 					{tab === "connect" ? <ConnectPage endpoint={endpoint} /> : null}
-					{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} /> : null}
+					{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} show={show} /> : null}
 				</Suspense>
 			</Boundary>
 		</>

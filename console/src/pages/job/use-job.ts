@@ -27,17 +27,17 @@ export function isOver({ status }: JobDetail): boolean {
 	return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
-export function useJob(endpoint: string, id: string): Loaded<JobDetail> {
+export function useJob(endpoint: string, id: string): Omit<Loaded<JobDetail>, "show"> {
 	const overview = useOverview(endpoint);
 	const path = ofEndpoint(endpoint, `/jobs/${encodeURIComponent(id)}`);
 	const load = async (signal: AbortSignal): Promise<Found> => {
 		const text = await askText(path, { signal });
 		return { job: readExact(text) as JobDetail, size: text.length };
 	};
-	const { data, ...rest } = useLoad(path, load, {
+	const { data, failure, loading, reload } = useLoad(path, load, {
 		change: JSON.stringify([overview?.queue, overview?.workers, overview?.health]),
 		pace: (last) => (last && last.size > MUCH ? SLOW_MS : QUICK_MS),
 		until: (last) => isOver(last.job),
 	});
-	return { ...rest, data: data?.job };
+	return { data: data?.job, failure, loading, reload };
 }

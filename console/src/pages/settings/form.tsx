@@ -33,22 +33,20 @@ import { sectionId } from "./sections.tsx";
 import { SettingField, valueText } from "./setting-field.tsx";
 
 export function SettingsForm({
-	endpoint: loaded,
+	endpoint,
 	settings,
-	reload,
+	show,
 	admin,
 	children,
 }: {
 	endpoint: Endpoint;
 	settings: Readonly<Record<string, Setting>>;
-	reload: () => void;
+	/** Called with the endpoint as it is after a change. */
+	show: (endpoint: Endpoint) => void;
 	admin: boolean;
 	/** Sections behind the form, above what saves it. */
 	children: ReactNode;
 }): ReactNode {
-	// What was saved is shown at once. The page loads it again, which may take longer.
-	const [saved, setSaved] = useState<{ before: Endpoint; after: Endpoint } | undefined>(undefined);
-	const endpoint = saved?.before === loaded ? saved.after : loaded;
 	const { id, launcher, limits } = endpoint;
 	const [typed, setTyped] = useState<Typed>({});
 	const [type, setType] = useState<string>(launcher.type);
@@ -103,11 +101,9 @@ export function SettingsForm({
 		if (off !== (limits === "off")) patch["limits"] = off ? "off" : (changed["limits"] ?? {});
 		else if (!off) Object.assign(patch, changed);
 		try {
-			const after = await ask<Endpoint>(ofEndpoint(id), { method: "PATCH", body: patch });
-			setSaved({ before: loaded, after });
+			show(await ask<Endpoint>(ofEndpoint(id), { method: "PATCH", body: patch }));
 			setTyped({});
 			setTried(false);
-			reload();
 			toast({ text: T.settings.saved });
 		} catch (error) {
 			if (!(error instanceof Failure)) throw error;

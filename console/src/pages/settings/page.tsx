@@ -20,7 +20,15 @@ import { Sections } from "./sections.tsx";
 const FORM = [...GROUPS.map(({ title }) => title), T.settings.groups.launcher, T.settings.groups.limits];
 const ADMIN = [T.env.title, T.settings.copies.title, T.settings.secret, T.settings.delete];
 
-export function SettingsPage({ endpoint, reload }: { endpoint: Endpoint; reload: () => void }): ReactNode {
+export function SettingsPage({
+	endpoint,
+	reload,
+	show,
+}: {
+	endpoint: Endpoint;
+	reload: () => void;
+	show: (endpoint: Endpoint) => void;
+}): ReactNode {
 	const admin = useMay("admin");
 	const { data: settings, failure } = useLoad("openapi", async (signal) =>
 		settingsIn(await ask("openapi.json", { signal })),
@@ -32,7 +40,7 @@ export function SettingsPage({ endpoint, reload }: { endpoint: Endpoint; reload:
 			<Sections titles={admin ? [...FORM, ...ADMIN] : FORM} />
 			<div className="settings">
 				{admin ? null : <p className="reason">{T.settings.readOnly}</p>}
-				<SettingsForm endpoint={endpoint} settings={settings} reload={reload} admin={admin}>
+				<SettingsForm endpoint={endpoint} settings={settings} show={show} admin={admin}>
 					{admin ? <EnvForm endpoint={endpoint} reload={reload} /> : null}
 					<Copies endpoint={endpoint} settings={settings} admin={admin} />
 					{admin ? <Secret endpoint={endpoint} reload={reload} /> : null}
