@@ -52,16 +52,15 @@ describe.skipIf(noKubernetes !== undefined)(titledKubernetes("the Kubernetes gui
 		});
 		const blocks = blocksOf(PAGE).filter(({ notRun = "" }) => notRun.includes("kubernetes-guide.test.ts"));
 		const own = `--image-pull-policy=Never --overrides='${JSON.stringify(ON_NODE)}'`;
-		const probe = `--image=${IMAGE} ${own} --command -- \\\n`;
-		const fetches = `/bin/node -e 'fetch(process.argv[1]).then(async (a) => console.log(await a.text()))'`;
+		const fetches = `process.stdin.once("data", (url) => fetch(url).then(async (a) => console.log(await a.text())))`;
+		const probe = `--image=${IMAGE} ${own} --command -- /bin/node -e '${fetches}'`;
 		const said = await runBlocks(blocks, {
 			cwd: place.path,
 			port,
 			replace: [
 				[/~\/\.kube\/config/, join(place.path, "kubeconfig")],
 				[/"\$REGISTRY_PASSWORD"/, "secret"],
-				[/--image=curlimages\/curl --command -- \\\n/, probe],
-				[/curl -sS -m 5/, fetches],
+				[/--image=curlimages\/curl --command -- xargs curl -sS -m 5/, probe],
 				[/192\.168\.1\.10:8080/, `127.0.0.1:${port}`],
 			],
 		});
