@@ -1,15 +1,17 @@
 /**
- * Everything there is to test, also what the gate leaves out: `npm run whole`, hours on 2 cores. Goes on after a step
- * that failed, and prints the minutes of each. If all is well it records the commit in `test/whole.json`, by which the
- * gate knows what has changed since (`test/support/gate.ts`). That file goes into the next commit.
+ * Everything there is to test, also what the gate leaves out: `npm run whole`, hours on 2 cores, or the steps that are
+ * named: `npm run whole -- system "without alerts"`. Goes on after a step that failed, and prints the minutes of each.
+ * `test/whole.json` gets the commit at which each step last passed, by which the gate knows what has changed since
+ * (`test/support/gate.ts`). That file goes into the next commit.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { moduleNames } from "../test/support/without-module.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const RECORD = "test/whole.json";
 
 interface Step {
 	name: string;
@@ -40,20 +42,33 @@ async function passes({ command: [file, ...args], env }: Step): Promise<boolean>
 	return (await once(child, "exit"))[0] === 0;
 }
 
+/** Members are in the order of the steps. A step that is none any more goes. */
+function record(name: string, commit: string): void {
+	const file = new URL(`../${RECORD}`, import.meta.url);
+	const before = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
+	const after = { ...before, [name]: commit };
+	const kept = STEPS.flatMap((step) => (after[step.name] === undefined ? [] : [[step.name, after[step.name]]]));
+	writeFileSync(file, `${JSON.stringify(Object.fromEntries(kept), undefined, "\t")}\n`);
+}
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !STEPS.some((step) => step.name === name));
+if (unknown.length > 0) {
+	process.stderr.write(`No step: ${unknown.join(", ")}. There are: ${STEPS.map(({ name }) => name).join(", ")}.\n`);
+	process.exit(2);
+}
 const commit = git("rev-parse", "HEAD");
-const clean = git("status", "--porcelain") === "";
+const clean = git("status", "--porcelain", "--", ".", `:!${RECORD}`) === "";
 const lines: string[] = [];
-let failed = 0;
-for (const step of STEPS) {
+for (const step of named.length === 0 ? STEPS : STEPS.filter(({ name }) => named.includes(name))) {
 	process.stdout.write(`== ${step.name}\n`);
 	const began = performance.now();
 	const ok = await passes(step);
-	if (!ok) failed += 1;
+	if (!ok) process.exitCode = 1;
+	else if (clean) record(step.name, commit);
 	lines.push(
 		`${((performance.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${ok ? "passed" : "FAILED"}  ${step.name}`,
 	);
 }
 process.stdout.write(`\n${lines.join("\n")}\n`);
-if (failed > 0) process.exitCode = 1;
-else if (!clean) process.stdout.write("Not recorded: the working tree is not that of a commit.\n");
-else writeFileSync(new URL("../test/whole.json", import.meta.url), `${JSON.stringify({ commit }, undefined, "\t")}\n`);
+if (!clean) process.stdout.write("Nothing is recorded: the working tree is not that of a commit.\n");
