@@ -3,7 +3,7 @@
  * when the test ends, and what their workers wrote down.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { fileURLToPath } from "node:url";
@@ -74,6 +74,8 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 	const diary = join(place.path, "diary");
 	const children: ChildProcess[] = [];
 	let endpoints: Record<string, object> = {};
+	/** What the environment of a worker of this site has one of: its diary, or the address of a service. */
+	const marks = [diary];
 	let port = 0;
 
 	function notes(): Note[] {
@@ -86,7 +88,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 
 	onTestFinished(() => {
 		for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
-		for (const pid of new Set(notes().map((each) => each.pid))) if (isOurs(pid, diary)) kill(pid);
+		for (const pid of runningPids() ?? new Set(notes().map((each) => each.pid))) if (isOurs(pid, marks)) kill(pid);
 		place.remove();
 	});
 
@@ -112,6 +114,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 			});
 			children.push(service.child);
 			port = Number(new URL(service.url).port);
+			marks.push(`:${port}/worker/`);
 			return service;
 		},
 		spawn(command, env) {
@@ -141,15 +144,19 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 	};
 }
 
-/**
- * Whether the process runs and was started with this diary; where that cannot be known, whether it
- * runs.
- */
-function isOurs(pid: number, diary: string): boolean {
+/** All of the machine, because a worker that had no job yet has written nothing down. Undefined if unknown. */
+function runningPids(): number[] | undefined {
+	if (process.platform !== "linux") return undefined;
+	return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+}
+
+/** Whether the process runs and its environment has one of the marks; where that is unknown, whether it runs. */
+function isOurs(pid: number, marks: readonly string[]): boolean {
+	if (!isAlive(pid)) return false;
+	if (process.platform !== "linux") return true;
 	try {
-		return (
-			isAlive(pid) && (process.platform !== "linux" || readFileSync(`/proc/${pid}/environ`, "utf8").includes(diary))
-		);
+		const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+		return marks.some((mark) => environment.includes(mark));
 	} catch {
 		return false;
 	}
