@@ -42,7 +42,7 @@ async function passes({ command: [file, ...args], env }: Step): Promise<boolean>
 	return (await once(child, "exit"))[0] === 0;
 }
 
-/** Members are in the order of the steps. A step that is none any more goes. */
+/** Writes it into the record, whose members are in the order of the steps. Names of former steps are dropped. */
 function record(name: string, commit: string): void {
 	const file = new URL(`../${RECORD}`, import.meta.url);
 	const before = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;

@@ -74,7 +74,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 	const diary = join(place.path, "diary");
 	const children: ChildProcess[] = [];
 	let endpoints: Record<string, object> = {};
-	/** What the environment of a worker of this site has one of: its diary, or the address of a service. */
+	/** A worker of this site has one of these in its environment: the path of its diary, or the address of a service. */
 	const marks = [diary];
 	let port = 0;
 
@@ -144,7 +144,7 @@ export function site({ onTestFinished }: Pick<TestContext, "onTestFinished">): S
 	};
 }
 
-/** All of the machine, because a worker that had no job yet has written nothing down. Undefined if unknown. */
+/** Of all processes, because a worker that had no job yet has written nothing down. Undefined where it is unknown. */
 function runningPids(): number[] | undefined {
 	if (process.platform !== "linux") return undefined;
 	return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));

@@ -1,13 +1,13 @@
 /**
  * What the gate leaves to the whole run: repeats of what it proves anyway, and platforms and layers whose files have
- * not changed since the commit at which all of them last passed, which `test/whole.json` has. Nothing of it is lost:
+ * not changed since the commit at which all of them last passed (`test/whole.json`). Nothing of it is lost:
  * `npm run whole` has everything.
  */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import whole from "../whole.json" with { type: "json" };
 
-/** The commit at which the step `system` of the whole run last passed, which has all that is left out here. */
+/** The commit at which the step `system` of `npm run whole` last passed. It runs all groups below. */
 const { system: PROVEN } = whole as { system?: string };
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
