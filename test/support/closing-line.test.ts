@@ -11,7 +11,7 @@ type State = "passed" | "failed" | "skipped" | "pending";
 const test = (fullName: string, state: State = "passed", flaky = false) => ({
 	fullName,
 	module: { moduleId: join(process.cwd(), "test/a.test.ts") },
-	result: () => ({ state }),
+	result: () => ({ state, errors: flaky ? [{ message: "1 is not 2\nand more" }] : undefined }),
 	diagnostic: () => ({ flaky }),
 });
 
@@ -38,14 +38,17 @@ describe("the closing line", () => {
 		expect(closingLines([broken, module([test("a")])], 1).lines.at(-1)).toBe("1 passed, 2 failed");
 	});
 
-	it("names the flaky tests, and passes with as many as are allowed", () => {
+	it("names the flaky tests with what failed before, and passes with as many as are allowed", () => {
 		const { lines, tooFlaky } = closingLines([module(flakyTests(MAX_FLAKY))], 0);
 		expect(tooFlaky).toBe(false);
 		expect(lines).toEqual([
 			"3 flaky (passed on a retry)",
 			"  test/a.test.ts > flaky 0",
+			"    1 is not 2",
 			"  test/a.test.ts > flaky 1",
+			"    1 is not 2",
 			"  test/a.test.ts > flaky 2",
+			"    1 is not 2",
 			"3 passed, 0 failed",
 		]);
 	});
@@ -106,6 +109,7 @@ for (let n = 0; n < ${count}; n += 1) {
 		const { status, lines } = runFlaky(MAX_FLAKY);
 		expect(lines.at(-1)).toBe("3 passed, 0 failed");
 		expect(lines).toContain("3 flaky (passed on a retry)");
+		expect(lines).toContain("    expected 1 to be 2 // Object.is equality");
 		expect(status).toBe(0);
 	});
 

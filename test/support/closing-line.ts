@@ -1,6 +1,6 @@
 /**
- * Prints the slowest files of a run and its flaky tests, then its totals on the last line: `N passed,
- * N failed[, N skipped]`. With SLUICE_KEEP_DURATIONS it writes the durations from which the order of
+ * Prints the slowest files of a run and its flaky tests with what failed their first tries, then its totals on the last
+ * line: `N passed, N failed[, N skipped]`. With SLUICE_KEEP_DURATIONS it writes the durations from which the order of
  * the next runs is made.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,9 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /** A run with more tests than this that passed only on a retry fails. */
 export const MAX_FLAKY = 3;
+
+/** Of what failed a first try, the part that is printed, characters. */
+const MESSAGE_LENGTH = 300;
 
 /** Number of slow files that are printed. */
 const SLOWEST = 20;
@@ -19,7 +22,8 @@ const DURATIONS = new URL("durations.json", import.meta.url);
 export interface ReportedTest {
 	fullName: string;
 	module: { moduleId: string };
-	result(): Pick<ReturnType<TestCase["result"]>, "state">;
+	/** Errors of a test that passed are those of the tries before. */
+	result(): { state: ReturnType<TestCase["result"]>["state"]; errors?: readonly { message: string }[] | undefined };
 	diagnostic(): { flaky: boolean } | undefined;
 }
 
@@ -36,21 +40,26 @@ export function closingLines(
 ): { lines: string[]; tooFlaky: boolean } {
 	const count = { passed: 0, failed: unhandledErrors, skipped: 0, pending: 0 };
 	const flaky: string[] = [];
+	let flakyTests = 0;
 	for (const module of modules) {
 		// A file that cannot be loaded has no tests.
 		if (module.errors().length > 0) count.failed += 1;
 		for (const test of module.children.allTests()) {
-			count[test.result().state] += 1;
-			if (test.diagnostic()?.flaky) flaky.push(`${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}`);
+			const { state, errors = [] } = test.result();
+			count[state] += 1;
+			if (!test.diagnostic()?.flaky) continue;
+			flakyTests += 1;
+			flaky.push(`${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}`);
+			for (const { message } of errors) flaky.push(`  ${message.split("\n")[0]!.slice(0, MESSAGE_LENGTH)}`);
 		}
 	}
-	const tooFlaky = flaky.length > MAX_FLAKY;
+	const tooFlaky = flakyTests > MAX_FLAKY;
 	// The closing line must not read like a success when the run fails.
 	if (tooFlaky) count.failed += 1;
 	const skipped = count.skipped + count.pending;
 	return {
 		lines: [
-			`${flaky.length} flaky (passed on a retry)${tooFlaky ? `: more than ${MAX_FLAKY} fail the run` : ""}`,
+			`${flakyTests} flaky (passed on a retry)${tooFlaky ? `: more than ${MAX_FLAKY} fail the run` : ""}`,
 			...flaky.map((name) => `  ${name}`),
 			`${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`,
 		],
