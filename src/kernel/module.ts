@@ -97,7 +97,7 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	/** Id of this server among those that share a store; with a store of its own, of this run. */
 	instance: string;
 	/** Keys, the count of wrong credentials, and a listener for changes of credentials by other servers. */
-	access: Pick<Access, "keys" | "failures" | "onChange">;
+	access: Pick<Access, "keys" | "failures" | "alsoForget">;
 	/** Id of the store, and so of the service, created with it. */
 	storeId: string;
 	/** Folder of a site that was built beside the service, such as `console`. */

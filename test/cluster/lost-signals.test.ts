@@ -107,49 +107,6 @@ describe.concurrent("without a signal, within some 4 s", { timeout: 30_000 }, ()
 		).toBe(true);
 	});
 
-	it("D30: a revoked key is refused", async () => {
-		const { json } = await call(server.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } });
-		expect((await call(server.url, "/v1/endpoints", { key: json.key })).status).toBe(200);
-		await sql("DELETE FROM keys WHERE id = $1", json.id);
-		expect(
-			(
-				await untilFits(
-					() => call(server.url, "/v1/endpoints", { key: json.key }),
-					({ status }) => status === 401,
-					SOON_MS,
-				)
-			).status,
-		).toBe(401);
-	});
-
-	it("D31: so is a session that was ended", async () => {
-		const page = browser(server);
-		await page.signIn();
-		expect((await page.send("/v1/keys")).status).toBe(200);
-		await sql("DELETE FROM sessions");
-		await untilFits(
-			() => page.send("/v1/keys"),
-			({ status }) => status === 401,
-			SOON_MS,
-		);
-	});
-
-	it("D26: so is a revoked worker token", async () => {
-		const ep = await fresh();
-		const w = await worker(ep);
-		expect((await w.ping()).status).toBe(200);
-		await sql("DELETE FROM tokens WHERE endpoint = $1", ep);
-		expect(
-			(
-				await untilFits(
-					() => w.ping(),
-					({ status }) => status === 401,
-					SOON_MS,
-				)
-			).status,
-		).toBe(401);
-	});
-
 	it("D8: a wait ends with its job", async () => {
 		const ep = await fresh();
 		const id = await submit(server.url, { input: {} }, ep);
@@ -233,5 +190,51 @@ describe.concurrent("without a signal, within some 4 s", { timeout: 30_000 }, ()
 		expect(stopsOf(answer)).toEqual([id]);
 		expect(ms).toBeLessThan(SOON_MS);
 		expect(await statusOf(server.url, id, ep)).toMatchObject({ status: "CANCELLED" });
+	});
+});
+
+/** One after the other: a change of any of them lets a server read all of them again. */
+describe("what is created and ended between two reads of the store", { timeout: 30_000 }, () => {
+	it("D30: a revoked key is refused", async () => {
+		const { json } = await call(server.url, "/v1/keys", { body: { name: "k", scopes: ["read"] } });
+		expect((await call(server.url, "/v1/endpoints", { key: json.key })).status).toBe(200);
+		await sql("DELETE FROM keys WHERE id = $1", json.id);
+		expect(
+			(
+				await untilFits(
+					() => call(server.url, "/v1/endpoints", { key: json.key }),
+					({ status }) => status === 401,
+					SOON_MS,
+				)
+			).status,
+		).toBe(401);
+	});
+
+	it("D31: so is a session that was ended", async () => {
+		const page = browser(server);
+		await page.signIn();
+		expect((await page.send("/v1/keys")).status).toBe(200);
+		await sql("DELETE FROM sessions");
+		await untilFits(
+			() => page.send("/v1/keys"),
+			({ status }) => status === 401,
+			SOON_MS,
+		);
+	});
+
+	it("D26: so is a revoked worker token", async () => {
+		const ep = await fresh();
+		const w = await worker(ep);
+		expect((await w.ping()).status).toBe(200);
+		await sql("DELETE FROM tokens WHERE endpoint = $1", ep);
+		expect(
+			(
+				await untilFits(
+					() => w.ping(),
+					({ status }) => status === 401,
+					SOON_MS,
+				)
+			).status,
+		).toBe(401);
 	});
 });

@@ -14,11 +14,11 @@ import { createSessions } from "./sessions.ts";
 import { signInHandlers } from "./sign-in.ts";
 
 export async function openConsole(kernel: Kernel): Promise<OpenModule> {
-	const { keys, failures, onChange } = kernel.access;
+	const { keys, failures, alsoForget } = kernel.access;
 	// Sessions and links end by the time of day, also while the machine is suspended.
 	const context = { ...kernel, keys, now: () => kernel.calendar.now() as number };
 	const sessions = createSessions({ ...context, strained: failures.strained });
-	onChange(sessions.forgetCached);
+	alsoForget(sessions.cached);
 	const cookie = sessionCookie(sessions);
 	const links = createLinks(context);
 	const files: HandlersOf<typeof FILE_ROUTES> = {

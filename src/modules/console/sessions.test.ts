@@ -119,7 +119,7 @@ it("D31: the store is read once for each session, not for each request", async (
 	const { token, pageToken } = await at.begun();
 	for (let n = 0; n < 100; n += 1) await at.resume(token, pageToken, PEER);
 	expect(at.store.calls).toEqual(["insert", "find"]);
-	at.forgetCached();
+	at.cached.forget();
 	await at.resume(token, pageToken, PEER);
 	expect(at.store.calls).toEqual(["insert", "find", "find"]);
 });
@@ -146,7 +146,7 @@ it("D31: one that was ended is refused, here at once and elsewhere when its serv
 		for (const { token, pageToken } of [first, second]) expect(await at.resume(token, pageToken, PEER)).toBeDefined();
 	await one.end(first.id);
 	expect(await one.resume(first.token, first.pageToken, PEER)).toBeUndefined();
-	two.forgetCached();
+	two.cached.forget();
 	expect(await two.resume(first.token, first.pageToken, PEER)).toBeUndefined();
 	expect(await two.resume(second.token, second.pageToken, PEER)).toBeDefined();
 	await expect(one.end(first.id)).rejects.toMatchObject({ code: "session_not_found" });

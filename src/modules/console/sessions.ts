@@ -7,7 +7,7 @@ import type { EpochMs } from "../../kernel/lib/time.ts";
 import type { SessionRow } from "../../kernel/store/contract/access.ts";
 import { hex, uuidv7 } from "../../kernel/lib/ids.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
-import { CredentialCache, digest, equal } from "../../kernel/engine/access/credential-cache.ts";
+import { type CachedCredentials, CredentialCache, digest, equal } from "../../kernel/engine/access/credential-cache.ts";
 import type { Failures } from "../../kernel/engine/access/failures.ts";
 import type { Peer } from "../../kernel/core/access/network.ts";
 import type { ApiKeys, KeyHolder } from "../../kernel/engine/access/keys.ts";
@@ -130,7 +130,7 @@ export function createSessions({
 			cache.forget();
 			return ended;
 		},
-		forgetCached: (): void => cache.forget(),
+		cached: cache as CachedCredentials,
 	};
 }
 

@@ -5,10 +5,11 @@ import { CredentialCache, digest } from "./credential-cache.ts";
 interface TestRow {
 	id: string;
 	hash: string;
+	createdAt: number;
 }
 
 const PEER = { remoteAddress: "192.0.2.1" };
-const row = (id: string, secret: string): TestRow => ({ id, hash: digest(secret) });
+const row = (id: string, secret: string, createdAt = 0): TestRow => ({ id, hash: digest(secret), createdAt });
 
 function cacheOf(...rows: TestRow[]) {
 	const d = { at: 1_000_000, strained: false, calls: [] as string[], rows, answered: Promise.resolve() };
@@ -27,7 +28,7 @@ function cacheOf(...rows: TestRow[]) {
 		},
 		now: () => d.at,
 		strained: () => d.strained,
-		entryOf: ({ id }: TestRow) => ({ id, recordedAt: 0 }),
+		entryOf: ({ id, createdAt }: TestRow) => ({ id, createdAt, recordedAt: 0 }),
 	});
 	return { cache, d };
 }
@@ -44,6 +45,13 @@ it("D30: a credential that ends while its row is read is not cached", async () =
 	await reading;
 	expect(cache.get("one")).toBeUndefined();
 	expect(await cache.read("one", PEER)).toBeUndefined();
+});
+
+it("D30: without a change in the store, young credentials are read again, older ones stay", async () => {
+	const { cache } = cacheOf(row("1", "one", 1_000_000 - 60_000), row("2", "two", 1_000_000 - 4000));
+	for (const secret of ["one", "two"]) await cache.read(secret, PEER);
+	cache.forgetYoung();
+	expect(["one", "two"].map((secret) => cache.get(secret)?.id)).toEqual(["1", undefined]);
 });
 
 it("D30: what has not ended stays cached; an unknown secret and an id have no entry", async () => {

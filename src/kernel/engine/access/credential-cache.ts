@@ -11,6 +11,9 @@ const FRESH_MS = 1000;
 
 const RECORD_USE_MS = 60_000;
 
+/** Longer than between two reads for lost signals, with the differences of servers' clocks. */
+const YOUNG_MS = 30_000;
+
 /** SHA-256 in hex. */
 export function digest(secret: string): string {
 	return hash("sha256", secret, "hex");
@@ -21,6 +24,12 @@ export function equal(one: string, other: string): boolean {
 	return a.length === b.length && timingSafeEqual(a, b);
 }
 
+/** What drops cached credentials that another server may have ended. */
+export interface CachedCredentials {
+	forget(): void;
+	forgetYoung(): void;
+}
+
 interface Source<R, E> {
 	store: { find(q: { hash: string }): Promise<R | undefined>; list(): Promise<readonly R[]> };
 	now: () => EpochMs;
@@ -28,7 +37,11 @@ interface Source<R, E> {
 	entryOf(row: R): E;
 }
 
-export class CredentialCache<R extends { id?: string; hash: string }, E extends { recordedAt: EpochMs }> {
+export class CredentialCache<
+	R extends { id?: string; hash: string },
+	E extends { createdAt: EpochMs; recordedAt: EpochMs },
+> implements CachedCredentials
+{
 	readonly #source: Source<R, E>;
 	readonly #bySecret = new Map<string, E>();
 	readonly #byId = new Map<string, E>();
@@ -74,6 +87,15 @@ export class CredentialCache<R extends { id?: string; hash: string }, E extends 
 		this.#list = undefined;
 		for (const entries of [this.#bySecret, this.#byId])
 			for (const [name, entry] of entries) if (ended(entry)) entries.delete(name);
+	}
+
+	/**
+	 * Drops the entries of credentials that were created a short time ago. One that was created and ended between two
+	 * reads of the store leaves no trace that the second one would find.
+	 */
+	forgetYoung(): void {
+		const since = this.#source.now() - YOUNG_MS;
+		this.forget(({ createdAt }) => createdAt > since);
 	}
 
 	async #keep(entries: Map<string, E>, name: string, read: Promise<R | undefined>) {

@@ -5,7 +5,7 @@ import type { EpochMs } from "../../lib/time.ts";
 import type { KeyRow } from "../../store/contract/access.ts";
 import { hex, uuidv7 } from "../../lib/ids.ts";
 import type { EngineContext } from "../context.ts";
-import { CredentialCache, digest, equal } from "./credential-cache.ts";
+import { type CachedCredentials, CredentialCache, digest, equal } from "./credential-cache.ts";
 import type { Failures } from "./failures.ts";
 import type { Peer } from "../../core/access/network.ts";
 
@@ -31,6 +31,7 @@ export interface KeyHolder {
 }
 
 interface CachedKey extends KeyHolder {
+	createdAt: EpochMs;
 	recordedAt: EpochMs;
 }
 
@@ -57,10 +58,11 @@ function viewOf({ hash: _hash, ...shown }: KeyRow): KeyView {
 }
 
 function cachedKey(row: KeyRow): CachedKey {
-	const { id: keyId, name, hash, scopes, endpoints, expiresAt = Infinity, lastUsedAt = 0 } = row;
+	const { id: keyId, name, hash, scopes, endpoints, createdAt, expiresAt = Infinity, lastUsedAt = 0 } = row;
 	return {
 		hash,
 		principal: { keyId, name, scopes: scopes as Scope[], endpoints },
+		createdAt,
 		recordedAt: lastUsedAt,
 		until: expiresAt,
 	};
@@ -89,7 +91,7 @@ export function apiKeys({
 	const own: CachedKey | undefined =
 		apiKey === undefined
 			? undefined
-			: { principal: ADMIN, hash: digest(apiKey), recordedAt: Infinity, until: Infinity };
+			: { principal: ADMIN, hash: digest(apiKey), createdAt: 0, recordedAt: Infinity, until: Infinity };
 	const cache = new CredentialCache({ store, now, strained, entryOf: cachedKey });
 
 	async function add(
@@ -174,7 +176,7 @@ export function apiKeys({
 			cache.forget();
 			return { key, shown: viewOf(row) };
 		},
-		forgetCached: (): void => cache.forget(),
+		cached: cache as CachedCredentials,
 		/** Throws `key_not_found`, and `last_admin_key` for the only key that could create others. */
 		async revoke(id: string): Promise<void> {
 			const answer = await store.remove({ id, now: now(), ...(own ? {} : { keep: "admin" }) });

@@ -2,7 +2,7 @@
 import type { TokenRow } from "../../store/contract/access.ts";
 import { hex } from "../../lib/ids.ts";
 import type { EngineContext } from "../context.ts";
-import { CredentialCache, digest } from "./credential-cache.ts";
+import { type CachedCredentials, CredentialCache, digest } from "./credential-cache.ts";
 import type { Failures } from "./failures.ts";
 import type { Peer } from "../../core/access/network.ts";
 
@@ -52,8 +52,8 @@ export function workerTokens({
 		async revoke(worker: string): Promise<void> {
 			await store.remove({ worker }).finally(() => cache.forget((row) => row.worker === worker));
 		},
-		/** They may have been removed from the store. */
-		forgetCached: (endpoint?: string): void =>
-			cache.forget((row) => endpoint === undefined || row.endpoint === endpoint),
+		/** The tokens of a deleted endpoint are not in the store any more. */
+		forgetCached: (endpoint: string): void => cache.forget((row) => row.endpoint === endpoint),
+		cached: cache as CachedCredentials,
 	};
 }

@@ -28,6 +28,7 @@ export function catchUp(d: Domains): readonly Service[] {
 			last = await store.versions();
 			if (before?.endpoints !== last.endpoints) d.endpoints.refresh();
 			if (before?.access !== last.access) d.access.forgetCached();
+			else d.access.forgetYoung();
 			await d.jobs.catchUp(store);
 			return CATCH_UP_MS;
 		},
