@@ -164,17 +164,20 @@ describe("D16: a server that starts or stops beside others", () => {
 		w.close();
 		const database = new Client({ connectionString: g.store });
 		await database.connect();
-		const leaseUntil = async (): Promise<number> =>
-			Number((await database.query("SELECT lease_until FROM jobs")).rows[0].lease_until);
-		const before = await leaseUntil();
-		const b = await g.start();
-		expect(await leaseUntil()).toBe(before);
-		await a.stop();
-		await b.stop();
-		expect(await leaseUntil()).toBe(before);
-		await g.start();
-		expect(await leaseUntil()).toBeGreaterThan(before);
-		await database.end();
+		try {
+			const leaseUntil = async (): Promise<number> =>
+				Number((await database.query("SELECT lease_until FROM jobs")).rows[0].lease_until);
+			const before = await leaseUntil();
+			const b = await g.start();
+			expect(await leaseUntil()).toBe(before);
+			await a.stop();
+			await b.stop();
+			expect(await leaseUntil()).toBe(before);
+			await g.start();
+			expect(await leaseUntil()).toBeGreaterThan(before);
+		} finally {
+			await database.end();
+		}
 	});
 
 	it("D34: answers on the connections that a balancer keeps, each for the last time, before it closes them", {
