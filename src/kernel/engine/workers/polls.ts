@@ -7,7 +7,7 @@ import type { Worker } from "./worker-registry.ts";
 const POLL_HOLD_MS = 50_000;
 
 /** An abort without a reason creates an exception object each time. */
-const ENDED = "ended";
+export const ENDED = "ended";
 
 export function holdPoll(
 	clock: Clock,

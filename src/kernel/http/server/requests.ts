@@ -121,7 +121,8 @@ export class Requests {
 		res.on("close", () => this.#close(call, route));
 		res.sentRequestId = requestIdIn(req);
 		res.requestId = res.sentRequestId ?? this.#newId(ID_DIGITS);
-		res.loggedRequestId = this.#o.engine.access.keys.isOwnIn(res.requestId) ? "(hidden)" : res.requestId;
+		const hasKey = res.sentRequestId !== undefined && this.#o.engine.access.keys.isOwnIn(res.sentRequestId);
+		res.loggedRequestId = hasKey ? "(hidden)" : res.requestId;
 		this.#logAccess?.(call, route);
 		if (route) this.#service.traffic.begun(route.name);
 		// After a request with Upgrade, Node reports no malformed requests of the connection (D2).

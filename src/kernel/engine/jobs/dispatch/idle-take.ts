@@ -15,14 +15,18 @@ interface IdleTake {
 	signal: AbortSignal;
 }
 
+/** Whether a worker that reports that it runs nothing is already known to, so that the store need not be asked. */
+export function isKnownIdle(d: JobDeps, worker: Worker): boolean {
+	// A launched worker is killed for a job that it does not stop, so its word is enough for the stop.
+	if (worker.managed) for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
+	return worker.held.size === 0 && worker.knownIdle;
+}
+
 /**
  * Returns when the store has decided. Attempts that it could not prove to have ended are checked again until the take
  * ends.
  */
 export async function idleTake(d: JobDeps, worker: Worker, q: IdleTake): Promise<void> {
-	// A launched worker is killed for a job that it does not stop, so its word is enough for the stop.
-	if (worker.managed) for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
-	if (worker.held.size === 0 && worker.knownIdle) return;
 	if (await nothingRuns(d, worker, q)) return;
 	d.background.run("asking again what an idle worker held", askAgain(d, worker, q));
 }

@@ -5,10 +5,10 @@ import { clientTrace, type TraceContext } from "../../../core/trace.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
 import type { Encryption } from "../../../secrets/encryption.ts";
-import { countPoll, holdPoll } from "../../workers/polls.ts";
+import { countPoll, ENDED, holdPoll } from "../../workers/polls.ts";
 import type { Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
-import { idleTake } from "./idle-take.ts";
+import { idleTake, isKnownIdle } from "./idle-take.ts";
 import { report } from "./report.ts";
 import { takeWarmup } from "./warmup.ts";
 
@@ -52,13 +52,16 @@ export async function take(
 	const isDraining = (): boolean => worker.draining || d.dispatch.closed;
 	if (isDraining()) throw new ApiError("draining");
 	const over = countPoll(worker, "takes", { now: d.now, signal: q.signal });
-	const takeEnd = new AbortController();
+	let takeEnd: AbortController | undefined;
 	// A worker that asks for a job is fit for one.
 	worker.unhealthy = false;
 	try {
-		if (q.idle) await idleTake(d, worker, { began, signal: AbortSignal.any([q.signal, takeEnd.signal]) });
+		if (q.idle && !isKnownIdle(d, worker)) {
+			takeEnd = new AbortController();
+			await idleTake(d, worker, { began, signal: AbortSignal.any([q.signal, takeEnd.signal]) });
+		}
 		// Jobs that it runs were sent to it by other servers.
-		else if (worker.held.size === 0) worker.knownIdle = false;
+		if (!q.idle && worker.held.size === 0) worker.knownIdle = false;
 		// The polls may have been ended while the store was read.
 		if (isDraining()) return [];
 		const warmup = takeWarmup(d, worker, q);
@@ -84,7 +87,7 @@ export async function take(
 			done();
 		}
 	} finally {
-		takeEnd.abort();
+		takeEnd?.abort(ENDED);
 		over();
 	}
 }
