@@ -37,7 +37,7 @@ it("D41, D30: guesses are 429 beyond the budget of their address, on every way i
 	const { RUNPOD_POD_ID: id, RUNPOD_AI_API_KEY: token } = (
 		await operator(service).post(`/endpoints/ep/worker-env?url=${encodeURIComponent(service.url)}`)
 	).json.env;
-	service.engine.access.tokens.forgetCached();
+	service.engine.access.tokens.cached.forget();
 	expect((await call(service.url, `/worker/ep/ping/${id}`, { key: token })).status).toBe(200);
 	expect((await call(service.url, "/console/session", { key: null, body: { key: KEY } })).status).toBe(200);
 	await operator(service).remove(`/keys/${made.id}`);

@@ -143,7 +143,7 @@ describe("expiry and rotation", () => {
 		expect(await health(json.key)).toBe(200);
 		await clock.advance(1);
 		expect(await health(json.key)).toBe(401);
-		service.engine.access.keys.forgetCached();
+		service.engine.access.keys.cached.forget();
 		expect(await health(json.key)).toBe(401);
 		expect(await listed(json.id)).toMatchObject({ expiresAt });
 		expectError(await admin.post("/keys", { name: "old", scopes: ["read"], expiresAt }), 400, "bad_request", [
@@ -158,7 +158,7 @@ describe("expiry and rotation", () => {
 		const shown = { id, key: expect.stringMatching(/^sluice_[0-9a-f]{48}$/), endpoints: ["ep"] };
 		expect([status, json]).toMatchObject([200, shown]);
 		for (const forget of [false, true]) {
-			if (forget) service.engine.access.keys.forgetCached();
+			if (forget) service.engine.access.keys.cached.forget();
 			expect([await health(key), await health(json.key)]).toEqual([401, 200]);
 		}
 		expectError(await admin.post(`/keys/${id}/rotate`, { overlapMs: 5000 }), 400, "bad_request", ["overlapMs"]);
