@@ -7,14 +7,21 @@ export interface HeldJob {
 	readonly slot: number;
 	/** False once only the report is pending. */
 	running: boolean;
+	/** Its number, if the service sends it. */
+	readonly attempt: number | undefined;
 	/** Nothing more is reported. */
 	stopped: boolean;
+	/** The handler gave the job back; only that is to be reported. */
+	returned: boolean;
 	controller: AbortController | undefined;
 }
 
 export interface HeldJobs {
-	/** Undefined if the id is already held. */
-	add(id: string): HeldJob | undefined;
+	/**
+	 * Undefined if the id is already held. A job that is being returned gives way to a later attempt of it: the service
+	 * has taken the return, and may hand the job out again before its answer arrives.
+	 */
+	add(id: string, attempt?: number): HeldJob | undefined;
 	/** The handler returned. The job is held until {@link HeldJobs.remove}. */
 	ran(job: HeldJob): void;
 	remove(job: HeldJob): void;
@@ -36,13 +43,20 @@ export function createHeldJobs(table: SharedArrayBuffer, overflow: (ids: string[
 	let waiting: (() => void)[] = [];
 
 	const held: HeldJobs = {
-		add(id) {
-			if (jobs.has(id)) return undefined;
+		add(id, attempt) {
+			const former = jobs.get(id);
+			if (former) {
+				if (!former.returned || attempt === undefined || attempt === former.attempt) return undefined;
+				held.stop(id);
+				held.remove(former);
+			}
 			const job: HeldJob = {
 				id,
 				slot: writer.add(id),
 				running: true,
+				attempt,
 				stopped: false,
+				returned: false,
 				controller: undefined,
 			};
 			if (job.slot === -1) overflow([...outside.add(id)]);
@@ -58,7 +72,8 @@ export function createHeldJobs(table: SharedArrayBuffer, overflow: (ids: string[
 		},
 		remove(job) {
 			held.ran(job);
-			if (!jobs.delete(job.id)) return;
+			if (jobs.get(job.id) !== job) return;
+			jobs.delete(job.id);
 			if (job.slot !== -1) writer.remove(job.slot);
 			else if (outside.delete(job.id)) overflow([...outside]);
 			held.onRoom();

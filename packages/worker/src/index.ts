@@ -24,6 +24,7 @@ import type { StartOptions } from "./types.ts";
 import { runWorker } from "./worker.ts";
 
 export type { Context, Handler, Job, LogLevel, StartOptions } from "./types.ts";
+export { JobReturn } from "./job-return.ts";
 export { rawJson, RawJson } from "./raw-json.ts";
 
 /**

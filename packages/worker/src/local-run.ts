@@ -42,6 +42,7 @@ export async function runLocally({ options, argv, cwd, log, write }: LocalRunOpt
 				async end() {},
 			}),
 			setChunkBatch() {},
+			takesReturns: false,
 			async progress(_job, text) {
 				write(`${text}\n`);
 			},

@@ -1,6 +1,7 @@
 /** Runs the handler on a job and reports the outcome (protocol B.5). */
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
+import { JobReturn } from "./job-return.ts";
 import type { Log } from "./log.ts";
 import type { Reporter } from "./reporting/reporter.ts";
 import {
@@ -10,6 +11,7 @@ import {
 	jsonText,
 	progressBody,
 	resultBody,
+	returnBody,
 	streamBody,
 	thrownText,
 	type Identity,
@@ -71,6 +73,13 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 		}
 	}
 
+	let isWarned = false;
+	function warnOfReturns(): void {
+		if (isWarned) return;
+		isWarned = true;
+		log("WARN", "The service does not take jobs back: jobs that the handler returns fail instead.");
+	}
+
 	return async function run(job: Job, entry: HeldJob): Promise<void> {
 		let isStream = false;
 		let body: string;
@@ -80,9 +89,16 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 			isStream = isGenerator(value);
 			body = isGenerator(value) ? await stream(entry, value) : resultBody(value, stopPod);
 		} catch (thrown) {
-			const text = thrownText(thrown, identity);
-			if (!entry.stopped) log("ERROR", `The handler failed: ${inspect(thrown)}`, entry.id);
-			body = errorBody(text, stopPod);
+			const error = thrownText(thrown, identity);
+			if (thrown instanceof JobReturn && report.takesReturns) {
+				entry.returned = true;
+				log("INFO", `Returning the job to the queue: ${thrown.message}`, entry.id);
+				body = returnBody(thrown, { attempt: entry.attempt, error, stopPod });
+			} else {
+				if (!entry.stopped) log("ERROR", `The handler failed: ${inspect(thrown)}`, entry.id);
+				if (thrown instanceof JobReturn) warnOfReturns();
+				body = errorBody(error, stopPod);
+			}
 		}
 		held.ran(entry);
 		await report.result(entry, body, isStream);

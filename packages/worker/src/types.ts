@@ -5,6 +5,11 @@ export interface Job<Input = unknown> {
 	readonly input: Input;
 	/** JSON text of `input`, byte for byte as sent by the client (D5). `"null"` without an input. Not enumerable. */
 	readonly inputText: string;
+	/**
+	 * Number of the run: 1, and one more after each `/retry`. The same when the job runs again because a worker was lost
+	 * or returned it, so `id` and `run` together name what a client asked for. Undefined on RunPod.
+	 */
+	readonly run?: number;
 	readonly [member: string]: unknown;
 }
 
@@ -36,7 +41,7 @@ export interface Context {
  * - A sync or async generator streams: each item is one chunk. It is asked for the next one when the
  *   service has the last one, or while few are on their way to Sluice. All are acknowledged
  *   before the job ends.
- * - A thrown error fails the job with its name, message and stack.
+ * - A thrown error fails the job with its name, message and stack; a thrown `JobReturn` gives it back to the queue.
  */
 export type Handler<Input = any, Output = any> = (
 	job: Job<Input>,
@@ -47,7 +52,10 @@ export interface StartOptions<Input = any, Output = any> {
 	handler: Handler<Input, Output>;
 	/**
 	 * Number of concurrent handlers (default 1), or a function of the current number that returns it, called before
-	 * each request for jobs (the SDK's `concurrency_modifier`).
+	 * each request for jobs (the SDK's `concurrency_modifier`). Fractions are rounded down. Below 1 is a pause: no jobs
+	 * are requested, running ones go on, pings continue, and the function is called again at least once a second. A
+	 * request that is open then is not cut, so that jobs may still arrive. If the function fails or returns no finite
+	 * number, the current number stays and the log says so.
 	 */
 	concurrency?: number | ((current: number) => number | Promise<number>);
 	/** A generator's `output` is the list of all chunks (the SDK's `return_aggregate_stream`). */

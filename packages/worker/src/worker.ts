@@ -29,6 +29,8 @@ export interface Environment {
 const POLL_TIMEOUT_MS = 90_000;
 /** An unanswered report is retried after this, ms. */
 const POST_TIMEOUT_MS = 60_000;
+/** Asks for the number of the run and of the attempt (D55). Services that do not know it ignore it. */
+const ASKS_FOR_RUN = ["sluice-run", "1"];
 /** Maximum wait at shutdown for an answer in flight, ms. */
 const HANG_UP_MS = 1000;
 
@@ -82,9 +84,10 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
 		random,
 		log,
 	});
-	const openTakePoll = () => openPoll({ origin: settings.takeOrigin, headers, timeoutMs: POLL_TIMEOUT_MS, clock });
-	const takes = openTakePoll();
-	const stops = openTakePoll();
+	const open = (more: readonly string[] = []) =>
+		openPoll({ origin: settings.takeOrigin, headers: [...headers, ...more], timeoutMs: POLL_TIMEOUT_MS, clock });
+	const takes = open(ASKS_FOR_RUN);
+	const stops = open();
 
 	const stopping = new AbortController();
 	const hungUp: Promise<void>[] = [];
@@ -106,21 +109,20 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
 		},
 	});
 
+	if (options.refreshWorker) {
+		const { result } = report;
+		report.result = async (...args) => {
+			await result(...args);
+			stop();
+		};
+	}
 	const runner = createRunner({
 		handler: options.handler,
 		aggregate: options.aggregate ?? false,
 		stopPod: options.refreshWorker ?? false,
 		identity: { workerId: settings.workerId, hostname: settings.hostname },
 		held,
-		report: options.refreshWorker
-			? {
-					...report,
-					result: async (...args) => {
-						await report.result(...args);
-						stop();
-					},
-				}
-			: report,
+		report,
 		log,
 	});
 	const ended = new AbortController();
@@ -144,6 +146,7 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
 		run: (job, entry) => void runner(job, entry),
 		onBatchSize: results.setBatchSize,
 		onChunkBatch: report.setChunkBatch,
+		onReturns: (taken) => void (report.takesReturns = taken),
 		clock,
 		random,
 		log,

@@ -12,6 +12,8 @@ export type PollAnswer =
 			/** Maximum results per post, 0 if the answer does not contain it. */
 			resultBatch: number;
 			chunkBatch: number;
+			/** Whether the service takes jobs back (D54). */
+			takesReturns: boolean;
 	  }
 	| { kind: "cut" }
 	/** `stale`: an established connection was closed, as happens to idle ones. */
@@ -86,6 +88,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 	private json = false;
 	private resultBatch = 0;
 	private chunkBatch = 0;
+	private takesReturns = false;
 	private chunks: Buffer[] = [];
 
 	constructor() {
@@ -105,6 +108,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 		this.json = String(headers["content-type"]).toLowerCase().startsWith("application/json");
 		this.resultBatch = Number(headers["sluice-job-done-batch"] ?? 0) || 0;
 		this.chunkBatch = Number(headers["sluice-job-stream-batch"] ?? 0) || 0;
+		this.takesReturns = headers["sluice-job-return"] === "1";
 	}
 
 	onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -119,6 +123,7 @@ class PollHandler implements Dispatcher.DispatchHandler {
 			text: (this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks)).toString(),
 			resultBatch: this.resultBatch,
 			chunkBatch: this.chunkBatch,
+			takesReturns: this.takesReturns,
 		});
 	}
 

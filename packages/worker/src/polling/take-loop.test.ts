@@ -64,6 +64,7 @@ async function looping({
 		},
 		onBatchSize: () => {},
 		onChunkBatch: () => {},
+		onReturns: () => {},
 		random: () => 0,
 		log: (level, message) => lines.push(`${level} ${message}`),
 		stopping: stopping.signal,
@@ -130,6 +131,40 @@ describe("B.2: what a take asks", () => {
 		expect((await asked(2)).query.batch_size).toBe("5");
 		expect(given.slice(0, 2)).toEqual([1, 3]);
 	});
+
+	it("B.4: a concurrency below 1 is a pause: no takes, the function is called each second, running jobs go on", async () => {
+		const wanted = [2, 0, 0.9, -3, 2.7];
+		const given: number[] = [];
+		const { service, asked, takes, pauses, held, entries } = await looping({
+			concurrency: (current) => {
+				given.push(current);
+				return wanted.shift() ?? 2;
+			},
+		});
+		await asked(1);
+		service.give({ id: "a", input: 1 });
+		await asked(2);
+		expect(given.slice(0, 5)).toEqual([1, 2, 0, 0, 0]);
+		expect(pauses).toEqual([1000, 1000, 1000]);
+		expect(takes().map(({ query }) => query.batch_size)).toEqual(["2", undefined]);
+		expect(held.running).toBe(1);
+		held.remove(entries.get("a")!);
+	});
+
+	it.each([[Number.NaN], [Infinity], [undefined as unknown as number]])(
+		"B.4: a concurrency of %s is not taken: the number before stays, and the log says why",
+		async (bad) => {
+			const wanted = [3, bad];
+			const { service, asked, lines } = await looping({ concurrency: () => wanted.shift() ?? 5 });
+			expect((await asked(1)).query.batch_size).toBe("3");
+			service.release();
+			expect((await asked(2)).query.batch_size).toBe(bad === undefined ? "5" : "3");
+			if (bad !== undefined)
+				expect(lines).toEqual([
+					`ERROR The concurrency function failed; using 3: RangeError: it returned ${bad}, which is not a finite number`,
+				]);
+		},
+	);
 });
 
 describe("B.3: what it makes of the answers", () => {

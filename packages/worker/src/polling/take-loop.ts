@@ -17,6 +17,7 @@ export interface TakeLoopOptions {
 	run: (job: Job, held: HeldJob) => void;
 	onBatchSize: (most: number) => void;
 	onChunkBatch: (most: number) => void;
+	onReturns: (taken: boolean) => void;
 	clock: Clock;
 	random: () => number;
 	log: Log;
@@ -45,6 +46,7 @@ export async function takeLoop({
 	run,
 	onBatchSize,
 	onChunkBatch,
+	onReturns,
 	clock,
 	random,
 	log,
@@ -56,7 +58,9 @@ export async function takeLoop({
 	async function freeSlots(): Promise<number> {
 		if (typeof concurrency === "function") {
 			try {
-				limit = Math.floor(await concurrency(limit));
+				const asked: number = await concurrency(limit);
+				if (!Number.isFinite(asked)) throw new RangeError(`it returned ${asked}, which is not a finite number`);
+				limit = Math.max(0, Math.floor(asked));
 			} catch (error) {
 				log("ERROR", `The concurrency function failed; using ${limit}: ${String(error)}`);
 			}
@@ -94,15 +98,17 @@ export async function takeLoop({
 		text: string;
 		resultBatch: number;
 		chunkBatch: number;
+		takesReturns: boolean;
 	}): Promise<number> {
 		if (!answer.json || answer.text === "") return 0;
 		// Missing in answers to a take of one job.
 		if (answer.resultBatch > 0) onBatchSize(answer.resultBatch);
 		onChunkBatch(answer.chunkBatch);
+		onReturns(answer.takesReturns);
 		const { jobs, problems } = readJobs(answer.text);
 		for (const problem of problems) log("ERROR", problem);
 		// The ping table must contain all jobs before the first handler may block.
-		const entries = jobs.map((job) => held.add(job.id));
+		const entries = jobs.map((job) => held.add(job.id, attemptOf(job)));
 		for (const [index, job] of jobs.entries()) {
 			const entry = entries[index];
 			const began = clock.now();
@@ -126,6 +132,10 @@ export async function takeLoop({
 		if (wait > 0) await clock.sleep(wait, stopping);
 		else await pendingInput();
 	}
+}
+
+function attemptOf({ attempt }: Job): number | undefined {
+	return typeof attempt === "number" ? attempt : undefined;
 }
 
 function isFailure(status: number): boolean {

@@ -16,6 +16,8 @@ export interface Reporter {
 	/** Without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;
 	setChunkBatch(chunks: number): void;
+	/** Whether the service takes jobs back (D54); false until a take says so. */
+	takesReturns: boolean;
 }
 
 export interface ReporterOptions {
@@ -90,6 +92,7 @@ export function createReporter({
 				},
 			}),
 		setChunkBatch: (chunks) => void (batchSize = chunks),
+		takesReturns: false,
 		async progress(job, body) {
 			const outcome = await outputs.send(output.path(job.id, "isStream=false"), body);
 			if (typeof outcome === "number" && outcome < 300) return;

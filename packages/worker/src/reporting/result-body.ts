@@ -1,5 +1,6 @@
 /** Bodies of reports (protocol B.5). */
 import { inspect } from "node:util";
+import type { JobReturn } from "../job-return.ts";
 import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
@@ -61,6 +62,21 @@ export function resultBody(value: unknown, stopPod: boolean): string {
 
 export function errorBody(sentence: string, stopPod: boolean): string {
 	return `{"error":${JSON.stringify(sentence)}${stopPod ? ',"stopPod":true' : ""}}`;
+}
+
+/** Maximum characters of a reason that the service takes. */
+const REASON_LENGTH = 500;
+
+/**
+ * Body that gives a job back. `error` is for a server of an earlier version beside the one that handed the job out: it
+ * ignores `return`, and would take a body without an error for a success.
+ */
+export function returnBody(
+	{ message, loss }: JobReturn,
+	{ attempt, error, stopPod }: { attempt: number | undefined; error: string; stopPod: boolean },
+): string {
+	const reason = message.slice(0, REASON_LENGTH).toWellFormed() || "The handler gave no reason.";
+	return JSON.stringify({ return: { reason, loss, attempt }, error, ...(stopPod && { stopPod }) });
 }
 
 export interface Identity {
