@@ -13,7 +13,7 @@ import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
 const ON_BOTH_STORES = [
 	"client/{idempotency,states,stream}",
 	"client/webhooks/webhooks",
-	"worker/{clock,fence,lease,outage,results}",
+	"worker/{clock,fence,lease,outage,results,returns}",
 ];
 
 /**

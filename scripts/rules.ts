@@ -257,4 +257,12 @@ export const RULES: readonly Rule[] = [
 		id: "D53",
 		says: "The service evaluates the alert rules itself; with several servers each receiver gets one message.",
 	},
+	{
+		id: "D54",
+		says: "A worker can return its job to the front of the queue, ten times without a loss, with the reason.",
+	},
+	{
+		id: "D55",
+		says: "The number of the run grows with each retry only, and is sent to workers that ask for it.",
+	},
 ];

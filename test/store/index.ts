@@ -27,6 +27,7 @@ import { releaseCases } from "./releases.ts";
 import { registryCases } from "./registries.ts";
 import { resourceCases } from "./resources.ts";
 import { retentionCases } from "./retention.ts";
+import { returnCases } from "./returns.ts";
 import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
 import { hostCases } from "./hosts.ts";
@@ -60,6 +61,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	machine: machineCases,
 	attempts: attemptCases,
 	"late reports": lateReportCases,
+	returns: returnCases,
 	chunks: chunkCases,
 	payloads: payloadCases,
 	workers: workerCases,

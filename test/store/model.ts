@@ -2,6 +2,7 @@
  * A store of one endpoint in a few maps, moved by the pure core alone: what the real ones are
  * compared with.
  */
+import { returnEvent } from "../../src/kernel/core/jobs/job-return.ts";
 import { isUndisputed } from "../../src/kernel/core/jobs/attempt-signs.ts";
 import type { Attempt, Job } from "../../src/kernel/core/jobs/job.ts";
 import { deliveryOf } from "../../src/kernel/core/webhooks.ts";
@@ -20,6 +21,9 @@ import type { Idempotency } from "../../src/kernel/store/contract/jobs.ts";
 import { T0 } from "./site.ts";
 
 export type Model = ReturnType<typeof modelOf>;
+
+/** Why workers return jobs. */
+export const REASON = "the server does not answer";
 
 export function modelOf() {
 	const jobs = new Map<string, Job>();
@@ -179,11 +183,18 @@ export function modelOf() {
 			return { ids, fenced };
 		},
 
-		report(id: string, worker: string, on: "complete" | "fail"): string {
+		report(id: string, worker: string, on: "complete" | "fail" | "return" | "lose"): string {
 			const job = jobs.get(id);
 			if (!job || job.erased) return "missing";
-			if (job.state === "IN_PROGRESS" && job.worker === worker) return apply(id, on, { now }) ? "ok" : "state";
-			const resumed = job.state === "IN_QUEUE" && resumedBy({ job, nextChunk: 0 }, this.history(id), { worker, now });
+			const isEnd = on === "complete" || on === "fail";
+			if (job.state === "IN_PROGRESS" && job.worker === worker) {
+				if (isEnd) return apply(id, on, { now }) ? "ok" : "state";
+				const event = returnEvent(job, this.history(id), on === "lose");
+				const context = { now, over: true, returned: true, workerEnd: REASON, keepsDeadline: event === "release" };
+				return apply(id, event, context) ? "ok" : "state";
+			}
+			const resumed =
+				isEnd && job.state === "IN_QUEUE" && resumedBy({ job, nextChunk: 0 }, this.history(id), { worker, now });
 			if (resumed) {
 				for (const past of openAt(id, worker)) past.open = false;
 				return apply(id, "resume", resumed) && apply(id, on, { now }) ? "ok" : "state";

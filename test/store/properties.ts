@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { FINAL_STATES, JOB_STATES } from "../../src/kernel/core/jobs/job-states.ts";
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import type { Bed } from "./index.ts";
-import { type Model, modelOf } from "./model.ts";
+import { type Model, modelOf, REASON } from "./model.ts";
 import { alone, nextId, type Site, siteOf } from "./site.ts";
 
 const job = fc.nat({ max: 30 });
@@ -40,7 +40,7 @@ const happening = fc.oneof(
 			do: fc.constant("report" as const),
 			job,
 			worker,
-			on: fc.constantFrom("complete" as const, "fail" as const),
+			on: fc.constantFrom("complete" as const, "fail" as const, "return" as const, "lose" as const),
 		}),
 	},
 	{
@@ -113,7 +113,9 @@ async function happen(site: Site, model: Model, what: Happening): Promise<Result
 		}
 		case "report": {
 			if (id === undefined) return [undefined, undefined];
-			const actual = await site.report(id, { worker: what.worker, on: what.on, now });
+			const isReturn = what.on === "return" || what.on === "lose";
+			const why = isReturn ? { workerEnd: REASON } : {};
+			const actual = await site.report(id, { worker: what.worker, on: what.on, ...why, now });
 			return [actual.ok ? "ok" : actual.why, model.report(id, what.worker, what.on)];
 		}
 		case "move": {

@@ -56,7 +56,16 @@ const ATTEMPT = object({
 	"endedAt?": MOMENT,
 	end: { enum: ["running", "completed", "failed", "lost", "released", "timed_out", "cancelled"] },
 	open: { ...FLAG, description: "The worker may still be running it." },
-	"workerEnd?": { ...TEXT, description: "How the worker's process ended, such as: exit code 7; out of memory." },
+	"workerEnd?": {
+		...TEXT,
+		description:
+			"How the worker's process ended, such as: exit code 7; out of memory. Or why its start failed, or why it " +
+			"returned the job.",
+	},
+	"returned?": {
+		...FLAG,
+		description: "The worker returned the job to the queue; an end of lost says that this counted as a loss.",
+	},
 	"continues?": {
 		...COUNT,
 		description:

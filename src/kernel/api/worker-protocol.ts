@@ -1,4 +1,5 @@
 /** Operations of RunPod's worker SDK (protocol B). */
+import { RETURN } from "../core/jobs/job-return.ts";
 import { LINES_BODY_LIMIT, LINES_TOGETHER, RESULT_LIMIT } from "../core/jobs/report.ts";
 import { JOB_ID } from "./jobs.ts";
 import type { ParamDescription } from "./definition/params.ts";
@@ -7,7 +8,15 @@ import { COUNT, list, object, TEXT, TEXTS } from "./definition/schema.ts";
 
 export const BATCH_LIMIT = 1000;
 
-export const DISPATCHED_JOB = object({ id: JOB_ID, input: { type: "object" }, "s3Config?": { type: "object" } });
+export const DISPATCHED_JOB = object({
+	id: JOB_ID,
+	input: { type: "object" },
+	"s3Config?": { type: "object" },
+	"run?": { ...COUNT, description: "With the header Sluice-Run: 1. The number of the run, raised by /retry only." },
+	"attempt?": { ...COUNT, description: "With the header Sluice-Run: 1. The number of the attempt." },
+});
+
+const RETURN_HEADER = { "Sluice-Job-Return": "1: job-done takes a return." };
 
 const NO_JOB = "No job arrived within 50 s: poll again.";
 const ACCEPTED = emptyAnswer("It was accepted. A result is durable.");
@@ -21,7 +30,7 @@ const IN_PROGRESS: ParamDescription = {
 
 const JOB_TAKE = route("jobTake", "GET /worker/:endpoint/job-take/:worker", "worker", {
 	summary: "One job for the worker, held until there is one.",
-	answer: { description: "The job.", schema: DISPATCHED_JOB, empty: NO_JOB },
+	answer: { description: "The job.", schema: DISPATCHED_JOB, empty: NO_JOB, headers: RETURN_HEADER },
 	query: [IN_PROGRESS],
 	poll: true,
 });
@@ -32,7 +41,7 @@ const JOB_TAKE_BATCH = route("jobTakeBatch", "GET /worker/:endpoint/job-take-bat
 		description: "The jobs.",
 		schema: { ...list(DISPATCHED_JOB), minItems: 1 },
 		empty: NO_JOB,
-		headers: { "Sluice-Job-Done-Batch": "Maximum number of results in one post to job-done-batch." },
+		headers: { ...RETURN_HEADER, "Sluice-Job-Done-Batch": "Maximum number of results in one post to job-done-batch." },
 	},
 	query: [
 		{
@@ -61,13 +70,15 @@ const JOB_DONE = route("jobDone", "POST /worker/:endpoint/job-done/:worker/:job"
 	body: {
 		description:
 			"output: the result. With status IN_PROGRESS it is progress; with an error the job has " +
-			"failed. stopPod: restart the worker.",
+			"failed; with a return it goes back into the queue. stopPod: restart the worker.",
 		schema: {
 			type: "object",
-			properties: { output: {}, error: {}, status: TEXT, stopPod: { type: "boolean" } },
+			properties: { output: {}, error: {}, status: TEXT, stopPod: { type: "boolean" }, return: RETURN },
 		},
 		neverRefused: true,
 	},
+	// Only a return that is not valid (D54).
+	errors: ["bad_request"],
 	maxBody: RESULT_LIMIT,
 });
 

@@ -31,6 +31,7 @@ const JOB: Job = {
 	release: 15,
 	losses: 5,
 	returns: 6,
+	run: 18,
 	missed: 7,
 	deniedAt: 17,
 	ttlMs: 8,

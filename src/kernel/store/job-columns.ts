@@ -83,6 +83,7 @@ const COLUMNS: { [M in keyof Job]-?: Column<M> } = {
 	release: { type: "int8", ...optional, submitted: false },
 	losses: { type: "int8", ...changing, submitted: false },
 	returns: { type: "int8", ...changing, submitted: false },
+	run: { type: "int8", ...optional, submitted: false },
 	missed: { type: "int8", ...changing, submitted: false },
 	deniedAt: { type: "int8", ...optional, submitted: false },
 	ttlMs: { type: "int8", ...fixed, submitted: true },

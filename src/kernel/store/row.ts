@@ -15,13 +15,21 @@ export const STOPPED = ["cancelled", "timed_out"] as const satisfies readonly At
 const OVER = 0;
 const OPEN = 1;
 const KILLED = 2;
+/** Servers of an earlier version read it as over. */
+const RETURNED = 3;
 
-export function openColumn({ open, killed }: Pick<Attempt, "open" | "killed">): number {
-	return open ? OPEN : killed ? KILLED : OVER;
+export function openColumn({ open, killed, returned }: Pick<Attempt, "open" | "killed" | "returned">): number {
+	if (open) return OPEN;
+	if (killed) return KILLED;
+	return returned ? RETURNED : OVER;
 }
 
-export function openMembers(column: unknown): Pick<Attempt, "open" | "killed"> {
-	return { open: column === OPEN, ...(column === KILLED && { killed: true }) };
+export function openMembers(column: unknown): Pick<Attempt, "open" | "killed" | "returned"> {
+	return {
+		open: column === OPEN,
+		...(column === KILLED && { killed: true }),
+		...(column === RETURNED && { returned: true }),
+	};
 }
 
 /** Never changed in place. */

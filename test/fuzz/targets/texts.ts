@@ -7,9 +7,10 @@ import { failureInOutput, failureOfError } from "../../../src/modules/openai/fai
 import { openaiInput, outputOf, resultAsChunks, singleResult } from "../../../src/modules/openai/translation.ts";
 import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
 import { WINDOW_MS, rateWindow } from "../../../src/kernel/core/endpoints/rate-window.ts";
-import { REPORT_MEMBERS } from "../../../src/kernel/core/jobs/report.ts";
+import { ApiError } from "../../../src/kernel/core/errors.ts";
+import { type Report, REPORT_MEMBERS } from "../../../src/kernel/core/jobs/report.ts";
 import { eventBus } from "../../../src/kernel/events.ts";
-import { scanBytes } from "../../../src/kernel/http/exchange/body.ts";
+import { scanBytes, type ScannedBody } from "../../../src/kernel/http/exchange/body.ts";
 import { exposition } from "../../../src/modules/metrics/families/exposition.ts";
 import { reportOf } from "../../../src/kernel/http/worker/worker-api.ts";
 import { log } from "../../../src/kernel/log.ts";
@@ -21,6 +22,16 @@ function parsed(text: string): { value: any } | undefined {
 		return { value: JSON.parse(text) };
 	} catch {
 		return undefined;
+	}
+}
+
+/** Undefined for a return that is not valid (D54). */
+function reportOrRefusal(body: ScannedBody): Report | undefined {
+	try {
+		return reportOf(body);
+	} catch (error) {
+		if (error instanceof ApiError) return undefined;
+		throw error;
 	}
 }
 
@@ -37,10 +48,13 @@ export const REPORT = target({
 	),
 	check(text) {
 		const body = scanBytes(bytesOf(text), { members: REPORT_MEMBERS });
-		const report = reportOf(body);
+		const report = reportOrRefusal(body);
 		if (!body.scan.ok || body.scan.kind !== "object") return;
 		const value = JSON.parse(bytesOf(text).toString("utf8")) as Record<string, unknown>;
 		const output = Object.hasOwn(value, "output") ? value["output"] : undefined;
+		if (Object.hasOwn(value, "return") && value["return"] !== null)
+			return must(report === undefined || report.kind === "return", "a return is something else");
+		if (report === undefined) return must(false, "a result was refused");
 		if (value["status"] === "IN_PROGRESS") return same("kind", report.kind, "progress");
 		must(report.kind === "end", "no end");
 		const { error } = value;

@@ -198,6 +198,20 @@ describe("a launched worker with a warm-up", () => {
 		);
 	});
 
+	it("D28, D54: that is returned has failed: no other worker may run it", async () => {
+		await b.fresh(WARMED);
+		const id = await b.submit();
+		const worker = await launched();
+		const exited = b.next("worker.exited");
+		const protocol = await hand(worker);
+		await b.takes(protocol, warmupOf(worker));
+		const post = await protocol.done(warmupOf(worker), { return: { reason: "no model" } });
+		expect(post.status).toBe(200);
+		await soon(exited);
+		protocol.close();
+		expect((await reason(id)).message).toContain("its warm-up failed: no model");
+	});
+
 	it("D28: that restarts after each job says that it cannot be warmed up", async () => {
 		await b.fresh(WARMED);
 		const id = await b.submit();

@@ -13,7 +13,7 @@ export const FINAL_STATES = ["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"] as
  * - `front` / `back`: queues the job at that end, with a new ttl
  * - `loss`: counts a loss, and a retry if the job is queued again
  * - `close`: moves the running attempt into the history
- * - `clear`: removes output, error, chunks, cursor and losses
+ * - `clear`: removes output, error, chunks, cursor and losses, and begins the next run
  * - `stop`: asks the worker to stop
  * - `erase`: removes input, output, chunks, error and secrets; keeps the record
  * - `delete`: removes the job
@@ -43,9 +43,9 @@ export const RULES = [
 		source: "spec 2.4, D15",
 	},
 	{ on: "lapse", from: ["IN_QUEUE"], to: "TIMED_OUT", effects: ["settle"], source: "D15" },
-	{ on: "lose", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["loss", "close", "front"], source: "D16" },
-	{ on: "exhaust", from: ["IN_PROGRESS"], to: "FAILED", effects: ["loss", "close", "settle"], source: "D16" },
-	{ on: "release", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["close", "front"], source: "D16, D34" },
+	{ on: "lose", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["loss", "close", "front"], source: "D16, D54" },
+	{ on: "exhaust", from: ["IN_PROGRESS"], to: "FAILED", effects: ["loss", "close", "settle"], source: "D16, D54" },
+	{ on: "release", from: ["IN_PROGRESS"], to: "IN_QUEUE", effects: ["close", "front"], source: "D16, D34, D54" },
 	{
 		on: "cancel",
 		from: ["IN_QUEUE", "IN_PROGRESS"],

@@ -1,7 +1,7 @@
 /** What events do to a job: cases by decision, and what holds after any sequence of events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Attempt, type Job, newJob, type Submission } from "./job.ts";
+import { type Attempt, type Job, newJob, runOf, type Submission } from "./job.ts";
 import {
 	type Counts,
 	countsOf,
@@ -15,6 +15,7 @@ import {
 	transition,
 	type TransitionStep,
 } from "./job-transitions.ts";
+import { returnEvent } from "./job-return.ts";
 import { isFinal, type JobEvent, RULES } from "./job-states.ts";
 
 const SUBMISSION: Submission = {
@@ -95,6 +96,39 @@ describe("step", () => {
 		expect(job).toMatchObject({ queuedAt: T, dueAt: T + SUBMISSION.ttlMs });
 		const late = T + SUBMISSION.ttlMs + 900;
 		expect(after(running(), "release", { now: late, over: true, keepsDeadline: true }).job.dueAt).toBe(late);
+	});
+
+	it("D54: a returned attempt is closed as one, and the third loss among returns fails the job", () => {
+		const given = { now: T + 900, over: true, returned: true, workerEnd: "no answer" };
+		expect(after(running(), "release", given).closed).toMatchObject({ returned: true, workerEnd: "no answer" });
+		expect(after(running(), "lose", given).closed).toMatchObject({ end: "lost", open: false, returned: true });
+		expect(after(running(), "lose", { now: T + 900 }).closed).not.toHaveProperty("returned");
+	});
+
+	it("D54: the eleventh return of a run is a loss; losses and earlier runs do not count", () => {
+		const job = running();
+		const past = (over: Partial<Attempt>): Attempt => {
+			const at = { attempt: 1, worker: "w1", startedAt: T + 100, endedAt: T + 200, missed: 0 };
+			return { ...at, end: "released", open: false, returned: true, ...over };
+		};
+		const history = (returns: number, over: Partial<Attempt> = {}) => Array.from({ length: returns }, () => past(over));
+		expect(returnEvent(job, history(9), false)).toBe("release");
+		expect(returnEvent(job, history(10), false)).toBe("lose");
+		expect(returnEvent(job, [], true)).toBe("lose");
+		expect(returnEvent({ ...job, losses: 2 }, [], true)).toBe("exhaust");
+		expect(returnEvent(job, history(10, { end: "lost" }), false)).toBe("release");
+		expect(returnEvent(job, history(10, { returned: false }), false)).toBe("release");
+		expect(returnEvent({ ...job, retriedAt: T + 300 }, history(10), false)).toBe("release");
+	});
+
+	it("D55: a retry raises the run, other events do not", () => {
+		const lost = after(running(), "lose", { now: T + 200 }).job;
+		expect(runOf(lost)).toBe(1);
+		const failed = after(after(lost, "claim", { now: T + 300, worker: "w2" }).job, "fail", { now: T + 400 }).job;
+		const again = after(failed, "retry", { now: T + 500 }).job;
+		expect(runOf(again)).toBe(2);
+		const once = after(again, "lapse", { now: T + 600 }).job;
+		expect(runOf(after(once, "retry", { now: T + 700 }).job)).toBe(3);
 	});
 
 	it("D18: cancelling a running job names the worker to stop, a waiting one names none", () => {

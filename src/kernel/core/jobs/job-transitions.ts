@@ -1,5 +1,5 @@
 /** Job transitions as pure functions; stores write the result. */
-import type { Attempt, AttemptEnd, Job } from "./job.ts";
+import { type Attempt, type AttemptEnd, type Job, runOf } from "./job.ts";
 import { NAMED, signed, signsOfRun } from "./attempt-signs.ts";
 import { allowed, isFinal, type JobEvent, type JobState, ruleOf } from "./job-states.ts";
 
@@ -13,8 +13,10 @@ export interface EventContext {
 	release?: number | undefined;
 	/** The worker has certainly ended the attempt (D16 Fence). Default false. */
 	over?: boolean;
-	/** How the process ended, or why its start failed, if that is why. */
+	/** How the process ended, why its start failed, or why the worker returned the job, if that is why. */
 	workerEnd?: string | undefined;
+	/** The worker gave the job back (D54). */
+	returned?: boolean;
 	/** Whether the job keeps the queue deadline that it had before. */
 	keepsDeadline?: boolean;
 	/** What a `resume` continues: a lost attempt, and when the wait before it began. */
@@ -85,6 +87,7 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 				result.chunks = "all";
 				after.losses = 0;
 				after.returns += 1;
+				after.run = runOf(job) + 1;
 				after.retriedAt = now;
 				break;
 			case "front":
@@ -132,8 +135,15 @@ function closedAttempt(job: Job, on: JobEvent, context: EventContext): Attempt |
 	}
 	const end = ENDS[on];
 	if (!end) return undefined;
-	const { now, over, workerEnd } = context;
-	return { ...run, endedAt: now, end, open: over !== true, ...(workerEnd !== undefined && { workerEnd }) };
+	const { now, over, returned, workerEnd } = context;
+	return {
+		...run,
+		endedAt: now,
+		end,
+		open: over !== true,
+		...(returned && { returned }),
+		...(workerEnd !== undefined && { workerEnd }),
+	};
 }
 
 export function dueAt(job: Job): number {
@@ -183,11 +193,14 @@ export function resumedBy(
 	history: readonly Attempt[],
 	{ worker, release, now }: Pick<EventContext, "release" | "now"> & { worker: string },
 ): EventContext | undefined {
-	// A released run that is over was never delivered, or the service stopped it: no worker runs it.
-	const last = history.findLast(({ end, open }) => end !== "released" || open);
+	// No worker runs an attempt that its worker gave back, or a released one that is over: it was never delivered, or the
+	// service stopped it. What this worker itself gave back last is not continued by a post that was overtaken.
+	const last = history.findLast((past) =>
+		past.returned ? past.worker === worker : past.end !== "released" || past.open,
+	);
 	// Losses before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;
-	if (last?.end !== "lost" || last.worker !== worker) return undefined;
+	if (last?.end !== "lost" || last.returned || last.worker !== worker) return undefined;
 	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;
 	const { startedAt } = last;
 	// An attempt that was resumed before began with the one that it continued.
@@ -218,7 +231,7 @@ export function errorOf(
 				);
 			return (
 				`The job was lost ${MAX_LOSSES} times and is not tried again: ${attempts.join(", ")}. ` +
-				"The workers exited or stopped reporting the job before they reported a result."
+				"The workers exited, returned the job or stopped reporting it before they reported a result."
 			);
 		}
 		default:

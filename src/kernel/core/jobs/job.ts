@@ -35,6 +35,8 @@ export interface Job {
 	losses: number;
 	/** `retries` in responses: by loss or `/retry` (D6, D13). */
 	returns: number;
+	/** Number of the run, which only `/retry` raises (D55). Absent: 1. */
+	run?: number | undefined;
 	/**
 	 * 0: the attempt has just started, or the last ping named the job. Positive: 1 + ms from the start of the attempt to
 	 * the first ping of the current series without it (D16).
@@ -116,8 +118,15 @@ export interface Attempt {
 	signAt?: number | undefined;
 	/** Whether the end of the worker's process ended the attempt, not a report. */
 	killed?: boolean;
-	/** See `exitPhrase`. */
+	/** Whether its worker gave the job back (D54). `end` is then "released", or "lost" if that counts as a loss. */
+	returned?: boolean;
+	/** Why the worker ended the attempt: see `exitPhrase`; or why it could not begin it, or gave it back. */
 	workerEnd?: string;
+}
+
+/** Returns the number of the run, 1 for the first (D55). */
+export function runOf({ run = 1 }: Pick<Job, "run">): number {
+	return run;
 }
 
 /** UUIDv7, prefixed with `sync-` for `/runsync` (D6). */

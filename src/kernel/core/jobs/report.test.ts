@@ -28,9 +28,25 @@ describe("readReport", () => {
 		["a wish that is not true", { output: "1", stopPod: '"true"' }, end("complete", { output: "1" })],
 		["a progress value", { status: '"IN_PROGRESS"', output: '{"step":1}' }, { kind: "progress", value: '{"step":1}' }],
 		["progress without a value", { status: '"IN_PROGRESS"' }, { kind: "progress", value: "null" }],
+		[
+			"a return",
+			{ return: '{"reason":"b\\u00e4d"}', stopPod: "true" },
+			{ kind: "return", reason: "bäd", loss: false, restart: true },
+		],
+		[
+			"a return of an attempt as a loss, with an error for services that do not know it",
+			{ return: '{"reason":"no","loss":true,"attempt":7,"later":1}', error: '"no"' },
+			{ kind: "return", reason: "no", loss: true, attempt: 7, restart: false },
+		],
+		["a return of null", { return: "null", output: "1" }, end("complete", { output: "1" })],
 		["another status", { status: '"COMPLETED"', output: "1" }, end("complete", { output: "1" })],
 	])("B.5: %s", (_, parts, expected) => {
 		expect(readReport(parts)).toEqual(expected);
+	});
+
+	it("D54: a return of more text than any reason needs is not parsed", () => {
+		const text = `{"reason":"${"x".repeat(16_384)}"}`;
+		expect(() => readReport({ return: text })).toThrow(/return has 16397 characters; at most 16384 are read/);
 	});
 
 	it.each<[string, string | undefined, ReturnType<typeof startFailureIn>]>([

@@ -3,6 +3,7 @@
 import type { JsonText } from "../../lib/json/json-text.ts";
 import { isObject } from "../../lib/schema.ts";
 import { className, replaceControls } from "../../lib/text.ts";
+import { type JobReturn, readReturn, REASON_LENGTH } from "./job-return.ts";
 
 /** Maximum size of a result, bytes (D19). */
 export const RESULT_LIMIT = 64 * 1024 * 1024;
@@ -14,7 +15,7 @@ export const LINES_BODY_LIMIT = 1024 * 1024;
 /** Maximum size of a chunk's output, bytes of JSON text; larger outputs are split (spec 2.7, D7). */
 export const CHUNK_LIMIT = 1_000_000;
 
-export const REPORT_MEMBERS = ["output", "error", "status", "stopPod"] as const;
+export const REPORT_MEMBERS = ["output", "error", "status", "stopPod", "return"] as const;
 
 export const CHUNK_MEMBERS = ["output", "metrics"] as const;
 
@@ -25,6 +26,7 @@ export type ReportParts = Partial<Record<Exclude<(typeof REPORT_MEMBERS)[number]
 
 export type Report =
 	| { kind: "progress"; value: JsonText }
+	| JobReturn
 	| {
 			kind: "end";
 			on: "complete" | "fail";
@@ -33,14 +35,24 @@ export type Report =
 			restart: boolean;
 	  };
 
-/** Reads a post: IN_PROGRESS is progress, a non-null `error` a failure, all else a success. */
+/**
+ * Reads a post: a non-null `return` gives the job back, IN_PROGRESS is progress, a non-null `error` a failure, all else
+ * a success. Throws 400 for a `return` that is not valid: it says nothing of the job that could be kept.
+ */
 export function readReport(parts: ReportParts): Report {
-	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
 	const restart = parts.stopPod === "true";
+	const given = parts.return;
+	if (given !== undefined && given !== "null") return { ...readReturn({ ...parts, return: given }), restart };
+	if (parts.status === '"IN_PROGRESS"') return { kind: "progress", value: parts.output ?? "null" };
 	const output = parts.output === undefined ? {} : { output: parts.output };
 	if (parts.error === undefined || parts.error === "null") return { kind: "end", on: "complete", ...output, restart };
 	const error = parts.error.startsWith('"') ? (JSON.parse(parts.error) as string) : parts.error;
 	return { kind: "end", on: "fail", ...output, error, restart };
+}
+
+/** The reason of a return as one line. `hide`: see {@link errorText}. */
+export function returnText(reason: string, hide: (text: string) => string): string {
+	return lineOf(hide(reason)) || "it gave no reason";
 }
 
 /** Values of `event` with which RunPod's SDK reports that a start failed. */
@@ -48,8 +60,6 @@ const START_EVENTS = ["prestart_failed", "prestart_timeout", "prestart_cancelled
 
 /** Maximum characters of an error that may report a failed start; longer ones are those of handlers. */
 const START_LENGTH = 64 * 1024;
-
-const REASON_LENGTH = 500;
 
 /**
  * What a failure says of a job that its worker took while it still started: the handler never ran (B.5). Undefined for

@@ -106,9 +106,10 @@ export function timelineOf(
 	return events.toSorted((a, b) => a.at - b.at);
 }
 
-function endText({ workerEnd }: AttemptDetails, end: keyof typeof ENDS): string {
+function endText({ workerEnd, returned }: AttemptDetails, end: keyof typeof ENDS): string {
 	if (workerEnd === undefined) return ENDS[end];
 	if (end === "released") return `returned the job to the queue: ${workerEnd}`;
+	if (returned) return `returned the job, which counts as a loss: ${workerEnd}`;
 	return end === "lost" ? `lost the job: ${workerEnd}` : `${ENDS[end]}: ${workerEnd}`;
 }
 

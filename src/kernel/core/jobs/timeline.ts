@@ -15,7 +15,9 @@ export interface AttemptDetails {
 	open: boolean;
 	/** How far the stop of a cancelled or timed out run is (D18). */
 	stop?: (typeof STOP_STEPS)[number];
-	/** Such as "exit code 7". */
+	/** Whether its worker gave the job back (D54). */
+	returned?: boolean;
+	/** Such as "exit code 7", or why its worker gave the job back. */
 	workerEnd?: string;
 	/** The lost attempt that it continues: its worker posted about it late (D16 Late reports). */
 	continues?: number;
@@ -33,9 +35,9 @@ export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetail
 	});
 }
 
-/** An attempt that continues a lost one began with it. */
+/** An attempt that continues a lost one began with it. One that its worker gave back is not continued. */
 function isContinued(before: AttemptDetails, { worker, startedAt }: AttemptDetails): boolean {
-	return before.end === "lost" && before.worker === worker && before.startedAt === startedAt;
+	return before.end === "lost" && !before.returned && before.worker === worker && before.startedAt === startedAt;
 }
 
 function endedAndPresent(job: Job, history: readonly Attempt[]): AttemptDetails[] {

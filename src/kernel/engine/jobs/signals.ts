@@ -4,18 +4,22 @@
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import { pinglessText } from "../../core/workers/pingless.ts";
+import type { Events } from "../../events.ts";
 import type { ClusterStore } from "../../store/contract/cluster.ts";
 import type { JobDeps, JobName } from "./job-deps.ts";
 
 const PAGE = 1000;
 
 /**
- * A job is queued. `lostBy`: the worker that had held it. `silent`: a worker whose lease ended, at any server, so that
- * it may still run the job.
+ * A job is queued. `from`: the worker that had held it, and how that ended. `silent`: a worker whose lease ended, at
+ * any server, so that it may still run the job.
  */
-export function onQueued(d: JobDeps, q: JobName & { lostBy: string | undefined; silent?: string | undefined }): void {
-	const { endpoint, id, lostBy, silent } = q;
-	if (lostBy !== undefined) d.events.emit("job.returned", { endpoint, id, worker: lostBy, why: "lost" });
+export function onQueued(
+	d: JobDeps,
+	q: JobName & { from?: Pick<Events["job.returned"], "worker" | "why"> | undefined; silent?: string | undefined },
+): void {
+	const { endpoint, id, from, silent } = q;
+	if (from) d.events.emit("job.returned", { endpoint, id, ...from });
 	if (silent !== undefined) warnIfPingless(d, { endpoint, id: silent });
 	d.waiters.notify(id);
 	d.dispatch.announce(endpoint);

@@ -49,9 +49,11 @@ export function listenToStore(d: Domains): () => void {
 				return d.jobs.onPurged(signal.endpoint);
 			case "stop":
 				return d.workers.stopSignals.request(signal);
-			case "queued":
-				d.jobs.onQueued({ ...signal, lostBy: signal.worker });
-				return d.scaling.queued(signal.endpoint);
+			case "queued": {
+				const { endpoint, id, worker, silent } = signal;
+				d.jobs.onQueued({ endpoint, id, silent, from: worker === undefined ? undefined : { worker, why: "lost" } });
+				return d.scaling.queued(endpoint);
+			}
 			case "settled":
 				return d.jobs.onSettled({ ...signal, ...(elsewhere && { elsewhere }) });
 			case "chunks":

@@ -9,7 +9,7 @@ import { POSTED } from "../worker/worker-api.ts";
 
 const FORWARDED = "sluice-forwarded";
 
-const SENT = ["authorization", "accept", "last-event-id"] as const;
+const SENT = ["authorization", "accept", "last-event-id", "sluice-run"] as const;
 /** Forwarded only with a console session (D31), whose cookie is bound to the page's host. */
 const SENT_WITH_COOKIE = ["cookie", "sluice-page-token", "origin", "host"] as const;
 const RETURNED = [
@@ -19,6 +19,7 @@ const RETURNED = [
 	"retry-after",
 	"sluice-job-done-batch",
 	"sluice-job-stream-batch",
+	"sluice-job-return",
 ] as const;
 
 /** Forwards requests without a body. False if no server answered 200. */

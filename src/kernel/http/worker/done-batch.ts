@@ -23,7 +23,10 @@ export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BA
 	return await Promise.all(lines.map((line) => accept(call, line)));
 }
 
-/** Undefined for a line without a job. A separate function frees the body while the store is unavailable. */
+/**
+ * Undefined for a line without a job, or with an invalid `return` (D54). A separate function frees the body while the
+ * store is unavailable.
+ */
 async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 	return linesOf(await readBytes(call)).map(readLine);
 }
@@ -31,7 +34,13 @@ async function readLines(call: Call): Promise<(LineReport | undefined)[]> {
 function readLine(line: Buffer): LineReport | undefined {
 	const body = scanBytes(line, LINE_JSON);
 	const id = body.scan.ok ? body.scan.members["id"] : undefined;
-	return id?.kind === "string" ? { id: JSON.parse(body.text(id)) as string, report: reportOf(body) } : undefined;
+	if (id?.kind !== "string") return undefined;
+	try {
+		return { id: JSON.parse(body.text(id)) as string, report: reportOf(body) };
+	} catch (error) {
+		if (error instanceof ApiError) return undefined;
+		throw error;
+	}
 }
 
 /** An internal error fails the whole post, which may be repeated. */

@@ -1,4 +1,7 @@
-/** `/worker/{endpoint}/...` for unmodified SDK workers (protocol B). Results are never refused (D19). */
+/**
+ * `/worker/{endpoint}/...` for unmodified SDK workers (protocol B). Results are never refused (D19); a return of a job
+ * that is not valid is (D54).
+ */
 import type { AnswerOf } from "../../api/definition/route.ts";
 import { BATCH_LIMIT, type JOB_STOP } from "../../api/worker-protocol.ts";
 import { type JsonPieces, type JsonText, piecesOf, release, sizeOf } from "../../lib/json/json-text.ts";
@@ -25,13 +28,14 @@ import { json, jsonWritten, nothing } from "../exchange/reply.ts";
 
 export const POSTED = "{}";
 
-/** Announces batches to workers that can use them. */
-const STREAM_BATCH = ["Sluice-Job-Stream-Batch", String(LINES_TOGETHER)];
-const BATCHES = [...STREAM_BATCH, "Sluice-Job-Done-Batch", String(LINES_TOGETHER)];
+/** Announces to workers that can use them: returns (D54), and batches. */
+const RETURNS = ["Sluice-Job-Return", "1"];
+const SINGLE = [...RETURNS, "Sluice-Job-Stream-Batch", String(LINES_TOGETHER)];
+const BATCHES = [...SINGLE, "Sluice-Job-Done-Batch", String(LINES_TOGETHER)];
 
 export async function take(call: Call): Promise<void> {
 	const jobs = await takeJobs(call, query(call), 1);
-	if (jobs.length > 0) await handOut(call, jobs, piecesOf(...jobText(jobs[0]!)), STREAM_BATCH);
+	if (jobs.length > 0) await handOut(call, jobs, piecesOf(...jobText(call, jobs[0]!)), SINGLE);
 }
 
 /** Long poll for up to `batch_size` jobs. */
@@ -40,10 +44,10 @@ export async function takeBatch(call: Call<"worker">): Promise<void> {
 	const size = Number(q.get("batch_size") ?? 1);
 	const limit = Number.isInteger(size) ? Math.min(Math.max(size, 1), BATCH_LIMIT) : 1;
 	const jobs = await takeJobs(call, q, limit);
-	const texts = jobs.flatMap((job, index) => (index === 0 ? jobText(job) : [",", ...jobText(job)]));
+	const texts = jobs.flatMap((job, index) => (index === 0 ? jobText(call, job) : [",", ...jobText(call, job)]));
 	// The post of a warm-up must name it in its path.
 	const isWarmup = jobs[0]?.id === warmupId(call.params.worker);
-	if (jobs.length > 0) await handOut(call, jobs, piecesOf("[", ...texts, "]"), isWarmup ? [] : BATCHES);
+	if (jobs.length > 0) await handOut(call, jobs, piecesOf("[", ...texts, "]"), isWarmup ? RETURNS : BATCHES);
 }
 
 /** Long poll for ids of jobs to stop (D18). */
@@ -79,11 +83,14 @@ export async function ping(call: Call): Promise<void> {
 	json(call.res, POSTED);
 }
 
-function jobText({ id, input, s3Config, trace, requestId }: DispatchedJob): JsonText[] {
+/** Only a worker that asks for it gets the run, so that others get what RunPod sends (D55). */
+function jobText({ req }: Pick<Call, "req">, job: DispatchedJob): JsonText[] {
+	const { id, attempt, run, input, s3Config, trace, requestId } = job;
 	let rest = s3Config === undefined ? "" : `,"s3Config":${s3Config}`;
 	if (trace) rest += `,"traceparent":"${traceparentOf(trace)}"`;
 	if (trace?.state !== undefined) rest += `,"tracestate":${JSON.stringify(trace.state)}`;
 	if (requestId !== undefined) rest += `,"requestId":${JSON.stringify(requestId)}`;
+	if (run !== undefined && req.headers["sluice-run"] === "1") rest += `,"run":${run},"attempt":${attempt}`;
 	return [`{"id":"${id}","input":`, input, `${rest}}`];
 }
 
@@ -153,15 +160,16 @@ async function readDone(call: Call<"job">): Promise<Report> {
 	return "report" in body ? body.report : reportOf(body);
 }
 
-/** The body must be scanned for `REPORT_MEMBERS`. */
+/** The body must be scanned for `REPORT_MEMBERS`. Throws 400 for an invalid `return`. */
 export function reportOf(body: ScannedBody): Report {
 	const { scan } = body;
 	if (!scan.ok) return notJson(scan.fault.message, body.size);
-	const { output, error, status, stopPod } = scan.members;
+	const { output, error, status, stopPod, return: given } = scan.members;
 	const parts: ReportParts = {};
 	if (output) parts.output = body.payload(output);
 	if (error) parts.error = body.text(error);
 	if (status) parts.status = body.text(status);
 	if (stopPod) parts.stopPod = body.text(stopPod);
+	if (given) parts.return = body.text(given);
 	return readReport(parts);
 }

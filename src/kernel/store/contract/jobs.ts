@@ -6,10 +6,10 @@ import type { JsonText } from "../../lib/json/json-text.ts";
 
 /**
  * The result of an event. `late`: the report was about a lost attempt, and no worker had been given the job since (D16
- * Late reports).
+ * Late reports). `lost`: a return counted as a loss (D54).
  */
 export type MoveResult =
-	| { ok: true; job: Job; late?: true }
+	| { ok: true; job: Job; late?: true; lost?: true }
 	| { ok: false; why: "missing" | "state" | "stale"; state?: JobState };
 
 export interface QueueFull {
@@ -87,8 +87,12 @@ export interface Claim {
 }
 
 export interface Outcome {
-	/** `release`: the worker never began this `attempt`, as `workerEnd` says. The queue deadline stays. */
-	on: "complete" | "fail" | "release";
+	/**
+	 * - `release`: the worker never began this `attempt`, as `workerEnd` says. The queue deadline stays.
+	 * - `return`, `lose`: the worker gives the job back without or with a loss, as `workerEnd` says (D54). Without
+	 *   `attempt` it is about whichever attempt the worker has. The queue deadline stays unless a loss is counted.
+	 */
+	on: "complete" | "fail" | "release" | "return" | "lose";
 	attempt?: number | undefined;
 	output?: JsonText | undefined;
 	error?: string | undefined;

@@ -1,8 +1,9 @@
 import { NAMED, signed } from "../../core/jobs/attempt-signs.ts";
+import { returnEvent } from "../../core/jobs/job-return.ts";
 import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import { type JobRow, RUNNING, WAITING } from "../row.ts";
-import type { MoveResult } from "../contract/jobs.ts";
+import type { MoveResult, Outcome } from "../contract/jobs.ts";
 import { isFull } from "./insert.ts";
 import type { SharedOperation, SharedRead } from "./operation.ts";
 import type { JobKey, UnitOfWork } from "./unit-of-work.ts";
@@ -45,6 +46,22 @@ function moved<Row extends JobRow>(row: Row, applied: ReturnType<UnitOfWork<Row>
 	return applied ? { ok: true, job: applied.step.job } : { ok: false, why: "state", state: row.job.state };
 }
 
+/** Ends the attempt of a worker that does not run the job: its start failed, or it returns the job. */
+function giveBack<Row extends JobRow>(
+	unit: UnitOfWork<Row>,
+	row: Row,
+	{ on, attempt, workerEnd, now }: Outcome & { on: "release" | "return" | "lose"; now: number },
+): MoveResult {
+	const returned = on !== "release";
+	const isOther = attempt === undefined ? !returned : attempt !== row.job.attempt;
+	if (isOther) return { ok: false, why: "stale", state: row.job.state };
+	const event = returned ? returnEvent(row.job, unit.attempts.list(row), on === "lose") : on;
+	const lost = event !== "release";
+	const context = { now, over: true, workerEnd, returned, keepsDeadline: !lost };
+	const ended = moved(row, unit.transitions.apply(row, event, context));
+	return ended.ok && lost ? { ...ended, lost } : ended;
+}
+
 export const report: SharedOperation<"jobs.report"> = {
 	kind: "write",
 	reads: readsJob,
@@ -52,13 +69,12 @@ export const report: SharedOperation<"jobs.report"> = {
 		const row = current(unit, { endpoint, id, now });
 		if (!row) return { ok: false, why: "missing" };
 		const { state } = row.job;
-		const { on, attempt, output, error, workerEnd } = outcome;
-		const isRelease = on === "release";
-		const running = isRelease ? held(row, worker) : runningAt(unit, row, { worker, release, now });
+		const { on, output, error } = outcome;
+		const isEnd = on === "complete" || on === "fail";
+		const running = isEnd ? runningAt(unit, row, { worker, release, now }) : held(row, worker);
 		if (running) {
-			if (isRelease && attempt !== row.job.attempt) return { ok: false, why: "stale", state };
-			const context = isRelease ? { over: true, workerEnd, keepsDeadline: true } : { result: { output, error } };
-			const ended = moved(running, unit.transitions.apply(running, on, { now, ...context }));
+			if (!isEnd) return giveBack(unit, running, { ...outcome, on, now });
+			const ended = moved(running, unit.transitions.apply(running, on, { now, result: { output, error } }));
 			return ended.ok && running !== row ? { ...ended, late: true } : ended;
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };

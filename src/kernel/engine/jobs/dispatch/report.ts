@@ -1,13 +1,18 @@
 /** A worker's progress, result or failure (D16, D19), persisted before it is acknowledged (D17). */
 import { share, sizeOf } from "../../../lib/json/json-text.ts";
-import { type Report, startFailureIn } from "../../../core/jobs/report.ts";
+import type { JobReturn } from "../../../core/jobs/job-return.ts";
+import { type Report, returnText, startFailureIn } from "../../../core/jobs/report.ts";
 import { executionTime } from "../../../core/jobs/job-view.ts";
 import { isJobId, warmupId } from "../../../core/jobs/job.ts";
+import { isManaged } from "../../../launchers/index.ts";
 import { shownText } from "../../workers/launch/shown-text.ts";
 import { type HeldJob, releaseJobById, type Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
+import { onQueued, onSettled } from "../signals.ts";
 import { markUnhealthy } from "./ping.ts";
 import { warmupReported } from "./warmup.ts";
+
+const RESTART = "it asked to be restarted";
 
 /**
  * Handles a report. It is never refused: a report on a job that another worker holds, or that has ended, changes
@@ -34,6 +39,7 @@ export async function report(
 		else reportDropped(d, q, "stale");
 		return;
 	}
+	if (received.kind === "return") return await giveBack(d, { ...q, report: received, by });
 	const failure = startFailure({ worker, held: before, received });
 	const { output, error } = failure ? {} : received;
 	const { attempt } = before ?? {};
@@ -73,7 +79,56 @@ export async function report(
 		// This report ends the old attempt: the job may be dispatched to this worker again.
 		if (moved.why === "stale") d.dispatch.announce(endpoint);
 	}
-	if (received.restart) d.workers.launcher.retire(worker, "it asked to be restarted");
+	if (received.restart) d.workers.launcher.retire(worker, RESTART);
+}
+
+/** The worker returns the job to the queue (D54). */
+async function giveBack(
+	d: JobDeps,
+	q: {
+		worker: Worker;
+		id: string;
+		report: JobReturn;
+		by: { worker: string; release: number | undefined };
+		signal?: AbortSignal | undefined;
+	},
+): Promise<void> {
+	const { worker, id, report: received, by } = q;
+	const { endpoint } = worker;
+	const { attempt } = received;
+	const before = worker.held.get(id);
+	const workerEnd = shownReason(d, worker, received.reason);
+	const outcome = { on: received.loss ? "lose" : "return", attempt, workerEnd } as const;
+	const moved = await d.retry(() => d.store.jobs.report({ endpoint, id, ...by, outcome, now: d.now() }), {
+		bytes: workerEnd.length,
+		signal: q.signal,
+	});
+	// A return of an earlier attempt says nothing of the one that the worker has now.
+	const isCurrent = moved.ok || attempt === undefined || attempt === before?.attempt;
+	if (isCurrent) {
+		releaseJobById(worker, id, { before, now: d.now() });
+		d.workers.stopSignals.over(worker, id);
+	}
+	// Before the search for another worker, so that the search does not find this one.
+	if (received.restart) d.workers.launcher.retire(worker, RESTART);
+	if (!moved.ok) {
+		reportDropped(d, q, moved.why);
+		if (moved.why === "stale") d.dispatch.announce(endpoint);
+		return;
+	}
+	const { state, release } = moved.job;
+	if (state !== "IN_QUEUE") return onSettled(d, { endpoint, id, state, release });
+	onQueued(d, { endpoint, id, from: { worker: worker.id, why: moved.lost ? "lost" : "released" } });
+}
+
+/**
+ * Returns a reason as it may be shown. A worker that the service launched may name values that it was started with, and
+ * where servers share a launcher, only the one that launched it knows these. Others know nothing to hide.
+ */
+function shownReason({ endpoints }: JobDeps, worker: Worker, reason: string): string {
+	const { managed, endpoint } = worker;
+	const isLaunched = managed || (endpoints.has(endpoint) && isManaged(endpoints.get(endpoint).launcher.type));
+	return returnText(reason, (text) => (isLaunched ? shownText(worker, text) : text));
 }
 
 /**

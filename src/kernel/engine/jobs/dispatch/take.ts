@@ -1,6 +1,6 @@
 /** A worker asks for jobs (protocol B.2, B.3). */
 import { ApiError } from "../../../core/errors.ts";
-import type { Job } from "../../../core/jobs/job.ts";
+import { type Job, runOf } from "../../../core/jobs/job.ts";
 import { clientTrace, type TraceContext } from "../../../core/trace.ts";
 import type { JsonText } from "../../../lib/json/json-text.ts";
 import type { Claimed } from "../../../store/contract/jobs.ts";
@@ -15,6 +15,8 @@ import { takeWarmup } from "./warmup.ts";
 export interface DispatchedJob {
 	id: string;
 	attempt: number;
+	/** Absent for a warm-up. */
+	run?: number;
 	input: JsonText;
 	/** JSON text. */
 	s3Config?: string | undefined;
@@ -104,7 +106,15 @@ function readClaimed(
 		const decrypted = s3Config === undefined ? { ok: true as const, text: undefined } : q.encryption.decrypt(s3Config);
 		if (input === undefined) unreadable.push({ id, error: DAMAGED, damage });
 		else if (decrypted.ok)
-			jobs.push({ id, attempt, input, s3Config: decrypted.text, trace: q.traceOf(job), requestId });
+			jobs.push({
+				id,
+				attempt,
+				run: runOf(job),
+				input,
+				s3Config: decrypted.text,
+				trace: q.traceOf(job),
+				requestId,
+			});
 		else unreadable.push({ id, error: OTHER_SECRET });
 	}
 	return { jobs, unreadable };

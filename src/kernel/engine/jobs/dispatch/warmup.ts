@@ -3,7 +3,7 @@
  * server that started the worker knows whether it has ended.
  */
 import { warmupId } from "../../../core/jobs/job.ts";
-import { errorText, type Report } from "../../../core/jobs/report.ts";
+import { errorText, type Report, returnText } from "../../../core/jobs/report.ts";
 import { shownText } from "../../workers/launch/shown-text.ts";
 import { endPolls, type Worker } from "../../workers/worker-registry.ts";
 import { completeWarmup, recordWarmupSent } from "../../workers/worker-transitions.ts";
@@ -28,15 +28,21 @@ export function takeWarmup(d: JobDeps, worker: Worker, { idle }: { idle: boolean
 export function warmupReported(d: JobDeps, worker: Worker, report: Report): void {
 	if (report.kind === "progress" || !worker.managed || d.workers.launcher.isLeaving(worker)) return;
 	const { id, endpoint } = worker;
-	if (report.on === "fail" || report.restart) {
-		const hide = (text: string): string => shownText(worker, text);
-		const why = report.on === "fail" ? errorText(report.error ?? "", hide) : AGAIN;
+	const why = failureOf(report, (text) => shownText(worker, text));
+	if (why !== undefined)
 		return d.events.emit("warmup.failed", { endpoint, worker: id, reason: `its warm-up failed: ${why}` });
-	}
 	if (!worker.warmup) return;
 	completeWarmup(worker);
 	worker.hasSettled = true;
 	d.workers.registry.seen(worker, d.now());
 	// A worker that takes several jobs at once has another poll open.
 	endPolls(worker);
+}
+
+/** Why a report that ends a warm-up is no success; undefined if it is one. */
+function failureOf(report: Exclude<Report, { kind: "progress" }>, hide: (text: string) => string): string | undefined {
+	// No other worker may run it.
+	if (report.kind === "return") return returnText(report.reason, hide);
+	if (report.on === "fail") return errorText(report.error ?? "", hide);
+	return report.restart ? AGAIN : undefined;
 }

@@ -67,7 +67,7 @@ const report: Codec<Args<"report">, Outcome<"report">> = {
 		"outcome.workerEnd",
 		"now",
 	),
-	packAnswer: (answer) => (answer.ok && !answer.late ? packJob(answer.job) : answer),
+	packAnswer: (answer) => (answer.ok && !answer.late && !answer.lost ? packJob(answer.job) : answer),
 	unpackAnswer: (packed) =>
 		Array.isArray(packed) ? { ok: true, job: unpackJob(packed) } : (packed as Outcome<"report">),
 };
