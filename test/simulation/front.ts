@@ -134,7 +134,10 @@ async function worker(engine: Engine, request: Request, connection: Connection):
 			const idle = query.get("job_in_progress") === "0";
 			const jobs = await engine.jobs.take({ worker: caller, limit, idle, signal: left });
 			if (jobs.length === 0) return { status: 204, text: "" };
-			const texts = jobs.map((job) => `{"id":"${job.id}","input":${String(job.input)}}`);
+			const texts = jobs.map(
+				({ id: job, input, run, attempt }) =>
+					`{"id":"${job}","input":${String(input)}${run === undefined ? "" : `,"run":${run},"attempt":${attempt}`}}`,
+			);
 			return {
 				...ok(`[${texts.join(",")}]`),
 				sent: (written) => (written ? undefined : engine.jobs.requeueUndelivered(caller, jobs)),
@@ -176,6 +179,7 @@ interface Posted {
 	output?: unknown;
 	error?: unknown;
 	status?: unknown;
+	return?: unknown;
 }
 
 async function report(engine: Engine, caller: Worker, posted: Posted): Promise<void> {
@@ -184,6 +188,7 @@ async function report(engine: Engine, caller: Worker, posted: Posted): Promise<v
 		output: text(posted.output),
 		error: text(posted.error),
 		status: text(posted.status),
+		return: text(posted.return),
 	};
 	const given = Object.fromEntries(Object.entries(parts).filter(([, each]) => each !== undefined));
 	await engine.jobs.report({ worker: caller, id: posted.id, report: readReport(given) });

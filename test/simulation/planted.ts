@@ -70,6 +70,48 @@ export const PLANTED: readonly Planted[] = [
 		}),
 	},
 	{
+		rules: ["output-of-one-attempt"],
+		what: "takes a returned job for completed, as a version that does not know returns",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					report: (q) =>
+						jobs.report(
+							q.outcome.on === "return" || q.outcome.on === "lose" ? { ...q, outcome: { on: "complete" } } : q,
+						),
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["return"],
+		what: "counts each return as a loss",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					report: (q) => jobs.report(q.outcome.on === "return" ? { ...q, outcome: { ...q.outcome, on: "lose" } } : q),
+				},
+			}),
+		}),
+	},
+	{
+		rules: ["run-number"],
+		what: "counts each attempt as a run",
+		plant: () => ({
+			store: ({ jobs }) => ({
+				jobs: {
+					async claim(q) {
+						const claim = await jobs.claim(q);
+						return {
+							...claim,
+							jobs: claim.jobs.map((each) => ({ ...each, job: { ...each.job, run: each.job.attempt } })),
+						};
+					},
+				},
+			}),
+		}),
+	},
+	{
 		rules: ["fence", "acknowledged-result"],
 		what: "takes the result of a lost run while another worker has the job",
 		seed: 60,

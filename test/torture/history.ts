@@ -85,6 +85,8 @@ export type EventsOp = JobOp & {
 	missing?: true;
 };
 export type ReportOp = JobOp & { op: "report"; kind: "complete" | "fail"; text: string };
+/** A worker gives a job back (D54). `take` as of chunks. */
+export type ReturnOp = JobOp & { op: "return"; take: number; loss: boolean };
 /** `take`: which run of the job, counted by the harness. */
 export type ChunkOp = JobOp & { op: "chunk"; take: number; text: string };
 /** A worker holds a job no longer, without a report. */
@@ -100,8 +102,8 @@ export interface TakeOp extends Timed {
 	size: number;
 	/** It said that it holds no job. */
 	idle: boolean;
-	/** `take` numbers the runs. */
-	jobs: { id: string; n: number; input: string; take: number }[];
+	/** `take` numbers the runs; `run` is the number that the service gave (D55). */
+	jobs: { id: string; n: number; input: string; take: number; run?: number }[];
 }
 
 export interface PingOp extends Timed {
@@ -166,6 +168,7 @@ export type JobBoundOp =
 	| StreamOp
 	| EventsOp
 	| ReportOp
+	| ReturnOp
 	| ChunkOp
 	| DropOp
 	| WebhookOp

@@ -29,6 +29,15 @@ export interface Input {
 	/** Of a stream. */
 	chunks?: number;
 	payload?: string;
+	/** In so many of its first runs the worker returns the job (D54), at the end of what it does. */
+	returns?: number;
+	/** The last of these counts as a loss. */
+	loss?: true;
+}
+
+/** How the worker returns the job in its `nth` run; undefined if it reports. */
+export function returnOf({ returns = 0, loss }: Input, nth: number): { reason: string; loss: boolean } | undefined {
+	return nth <= returns ? { reason: "not now", loss: loss === true && nth === returns } : undefined;
 }
 
 /** How a client uses its job. */
@@ -55,6 +64,10 @@ const ONE_LARGE_OF = 400;
 /** The shortest deadlines that the API takes (D15). */
 const TIMEOUT_MS = 5001;
 const TTL_MS = 10_000;
+
+/** Part of the jobs of these kinds that are returned; of these, those whose last return is a loss. */
+const [RETURNED, AS_LOSS] = [0.25, 0.5];
+const RETURNING: readonly Work[] = ["twice", "slow", "echo", "chunks"];
 
 const MIXED: readonly Work[] = ["fail", "fail", "hang", "twice", "late", "slow", "echo"];
 
@@ -85,6 +98,12 @@ export function planOf(seed: number, endpoint: EndpointName, n: number, oneLarge
 		plan.input.chunks = 2 + Math.floor(next() * 12);
 	} else if (endpoint === "plain") plan.input.work = next() < 0.8 ? "late" : "fail";
 	else if (endpoint === "lapse") plan.ttlMs = TTL_MS;
+	// Numbers of its own: without returns the plan is the same.
+	const other = random(Math.imul(seed, 0x27d4eb2f) ^ Math.imul(n, 0x165667b1));
+	if (endpoint !== "bulk" && RETURNING.includes(plan.input.work) && other() < RETURNED) {
+		plan.input.returns = 1 + Math.floor(other() * 2);
+		if (other() < AS_LOSS) plan.input.loss = true;
+	}
 	return plan;
 }
 

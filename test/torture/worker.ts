@@ -5,7 +5,7 @@
 import type { Api, Answer } from "./api.ts";
 import { brief, type DropOp } from "./history.ts";
 import { suspension } from "./faults/suspension.ts";
-import type { Input } from "./plan.ts";
+import { type Input, returnOf } from "./plan.ts";
 import type { Time } from "./time.ts";
 import type { Tracked, Tracker } from "./tracker.ts";
 
@@ -29,10 +29,20 @@ interface Run {
 	job: Tracked;
 	/** No worker had the job before. */
 	first: boolean;
+	/** How it returns the job; a repeat names the same attempt. */
+	back: (ReturnType<typeof returnOf> & { attempt: number }) | undefined;
 	/** Ended by a stop, or with the worker. */
 	over: AbortController;
 	/** Named in pings. */
 	named: boolean;
+}
+
+/** A job as the service hands it out. A server of a version before runs were numbered sends neither number. */
+interface TakenJob {
+	id: string;
+	input: Input;
+	run?: number;
+	attempt?: number;
 }
 
 export interface WorkerOptions {
@@ -122,6 +132,23 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		);
 	}
 
+	/** Returns the job (D54). */
+	async function giveBack(run: Run, back: NonNullable<Run["back"]>): Promise<void> {
+		const body = JSON.stringify({ return: back });
+		await post(
+			() => api.call(path("job-done", `/${run.id}?isStream=false`), { token, body }),
+			({ result, from, to }) => recordReturn(run, back, { result, from, to }),
+		);
+	}
+
+	function recordReturn(
+		{ id: job, take }: Run,
+		{ loss }: NonNullable<Run["back"]>,
+		answer: Pick<Answer, "result" | "from" | "to">,
+	): void {
+		tracker.record({ op: "return", by: id, job, take, loss, ...answer });
+	}
+
 	const resultOf = ({ take, input }: Run, more = "") => ({
 		n: input.n,
 		run: `${id}#${take}${more}`,
@@ -131,13 +158,19 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 	/** Results of many jobs in one post. */
 	async function reportAll(runs: readonly Run[]): Promise<void> {
 		const outputs = runs.map((run) => JSON.stringify(resultOf(run)));
-		const lines = runs.map((run, index) => `{"id":"${run.id}","output":${outputs[index]}}`);
+		const lines = runs.map(({ id: job, back }, index) =>
+			back ? JSON.stringify({ id: job, return: back }) : `{"id":"${job}","output":${outputs[index]}}`,
+		);
 		const texts = outputs.map(brief);
 		await post(
 			() => api.call(path("job-done-batch"), { token, body: lines.join("\n") }),
 			({ result, from, to, json }) => {
 				for (const [index, run] of runs.entries()) {
 					const each = result === "ok" && json?.[index] !== 200 ? "unknown" : result;
+					if (run.back) {
+						recordReturn(run, run.back, { result: each, from, to });
+						continue;
+					}
 					const text = texts[index]!;
 					const op = { op: "report", by: id, job: run.id, kind: "complete", text } as const;
 					tracker.record({ ...op, result: each, from, to });
@@ -206,27 +239,32 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		// The next run lasts as long where the first one's report is to find it: with pings.
 		if (kind === "late" && (run.first || !o.silent)) await sleep(LATE_MS, over);
 		if (over.aborted) return;
+		if (run.back) return await giveBack(run, run.back);
 		if (kind === "fail" && run.first) return await report(run, "fail", `failed in run ${run.take}`);
 		await report(run, "complete", resultOf(run));
 		if (kind === "twice") await report(run, "complete", resultOf(run, " again"));
 	}
 
-	function begin(jobId: string, input: Input): Run {
+	function begin({ id: jobId, input, attempt }: TakenJob): Run {
 		const job = tracker.meet(jobId, endpoint);
 		job.runs += 1;
 		job.running += 1;
 		const over = new AbortController();
-		return { id: jobId, take: o.nextRun(), input, job, first: job.runs === 1, over, named: true };
+		const back = attempt === undefined ? undefined : returnOf(input, job.runs);
+		return {
+			...{ id: jobId, take: o.nextRun(), input, job, first: job.runs === 1, over, named: true },
+			back: back && { ...back, attempt: attempt! },
+		};
 	}
 
 	async function take(): Promise<void> {
 		const size = o.concurrency - held.size;
 		const idle = held.size === 0;
 		const query = `?batch_size=${size}&job_in_progress=${idle ? 0 : 1}`;
-		const answer = await api.call(path("job-take-batch", query), { token, signal });
+		const answer = await api.call(path("job-take-batch", query), { token, signal, headers: { "sluice-run": "1" } });
 		const { result, from, to } = answer;
-		const taken = result === "ok" ? ((answer.json as { id: string; input: Input }[] | undefined) ?? []) : [];
-		const jobs = taken.map(({ id: job, input }) => begin(job, input));
+		const taken = result === "ok" ? ((answer.json as TakenJob[] | undefined) ?? []) : [];
+		const jobs = taken.map(begin);
 		if (jobs.length > 0 || result !== "ok")
 			tracker.record({
 				op: "take",
@@ -234,12 +272,11 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 				endpoint,
 				size,
 				idle,
-				jobs: jobs.map(({ id: job, input, take: run }) => ({
-					id: job,
-					n: input.n,
-					input: brief(JSON.stringify(input)),
-					take: run,
-				})),
+				jobs: jobs.map(({ id: job, input, take: serial }, index) => {
+					const { run } = taken[index]!;
+					const shown = brief(JSON.stringify(input));
+					return { id: job, n: input.n, input: shown, take: serial, ...(run !== undefined && { run }) };
+				}),
 				result,
 				from,
 				to,

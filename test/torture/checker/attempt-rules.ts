@@ -24,7 +24,7 @@ const oneAttempt: JobRule = (job) => {
 			return [found("one-attempt-at-a-time", "twice in one answer", now.take)];
 		for (const before of attempts.slice(0, index)) {
 			const ended = before.reports.some(({ from }) => from < now.to);
-			const dropped = before.drops.some(({ from }) => from < now.to);
+			const dropped = [...before.drops, ...before.returns].some(({ from }) => from < now.to);
 			if (before.worker === now.worker && !ended && !dropped && !now.take.idle)
 				return [found("fence", "a worker got a job that it holds", before.take, now.take)];
 			const restarted = job.restarts().some(({ from }) => from < now.to && from > before.from);
@@ -64,7 +64,7 @@ const outputOfOneAttempt: JobRule = (job) => {
 };
 
 function mayBeLost(job: JobHistory): boolean {
-	if (job.drops.length > 0) return true;
+	if (job.drops.length > 0 || job.returns.some(({ loss }) => loss)) return true;
 	const [first, last] = [job.createdFrom(), Math.max(...job.lines.map((op) => toOf(op)))];
 	return job.faultsIn({ from: first, to: last }).length > 0;
 }

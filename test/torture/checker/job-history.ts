@@ -18,6 +18,7 @@ import type {
 	ReportOp,
 	Result,
 	RetryOp,
+	ReturnOp,
 	Seen,
 	StreamOp,
 	SubmitOp,
@@ -65,6 +66,7 @@ export interface Attempt {
 	to: number;
 	/** By this worker, until its next take of this job. */
 	reports: ReportOp[];
+	returns: ReturnOp[];
 	drops: DropOp[];
 	chunks: ChunkOp[];
 	pings: PingOp[];
@@ -78,6 +80,7 @@ export class JobHistory {
 	readonly streams: StreamOp[] = [];
 	readonly events: EventsOp[] = [];
 	readonly reports: ReportOp[] = [];
+	readonly returns: ReturnOp[] = [];
 	readonly chunks: ChunkOp[] = [];
 	readonly drops: DropOp[] = [];
 	readonly webhooks: WebhookOp[] = [];
@@ -123,6 +126,8 @@ export class JobHistory {
 				return void this.events.push(op);
 			case "report":
 				return void this.reports.push(op);
+			case "return":
+				return void this.returns.push(op);
 			case "chunk":
 				return void this.chunks.push(op);
 			case "drop":
@@ -209,6 +214,7 @@ export class JobHistory {
 				from: Math.max(take.from, created),
 				to: take.to,
 				reports: own(this.reports),
+				returns: own(this.returns),
 				drops: own(this.drops),
 				chunks: own(this.chunks),
 				pings: own(this.pings),
@@ -217,10 +223,10 @@ export class JobHistory {
 	}
 
 	/**
-	 * Until when the attempt certainly holds the job, unless it ends by a report, a cancel or a
-	 * restart: its worker gave signs, dropped nothing, and the time for the run was not over.
+	 * Until when the attempt certainly holds the job, unless it ends by a report, a cancel or a restart: its worker gave
+	 * signs, dropped and returned nothing, and the time for the run was not over.
 	 */
-	heldUntil({ from, drops, chunks, pings }: Attempt): number {
+	heldUntil({ from, drops, returns, chunks, pings }: Attempt): number {
 		const restart = this.restarts().findLast((retry) => over(retry) <= from);
 		const began = Math.max(from, restart?.from ?? 0);
 		const signs = [...chunks, ...pings].filter(({ result }) => result === "ok");
@@ -228,14 +234,14 @@ export class JobHistory {
 		for (const sign of signs.toSorted((a, b) => a.from - b.from))
 			if (sign.to < until - CLOCK_MS) until = Math.max(until, sign.from + this.terms.leaseMs);
 		const timeout = this.submits[0]?.timeoutMs ?? 0;
-		return Math.min(until, began + timeout, ...drops.map((drop) => drop.from)) - CLOCK_MS;
+		return Math.min(until, began + timeout, ...[...drops, ...returns].map((end) => end.from)) - CLOCK_MS;
 	}
 
 	/** The earliest moment at which the job can have ended, in its last epoch. */
 	endedFrom(): number {
 		const created = Math.max(this.createdFrom(), this.restarts().at(-1)?.from ?? 0);
 		const { ttlMs = 0, timeoutMs = 0 } = this.submits[0] ?? {};
-		const ends = [...this.reports, ...this.cancels, ...this.drops].map(({ from }) => from);
+		const ends = [...this.reports, ...this.returns, ...this.cancels, ...this.drops].map(({ from }) => from);
 		// Answers to takes were lost, perhaps all of them: it may have failed as lost.
 		if (ends.length === 0)
 			for (const { from } of this.faultsIn({ from: created, to: Infinity })) ends.push(Math.max(from, created));

@@ -76,6 +76,9 @@ export const begun = () => history().endpoint().submit().take();
 /** The worker gives no sign for longer than the lease. */
 export const lost = () => begun().add("drop", { by: "w1", why: "omitted", at: 11_000 });
 export const ended = () => begun().report().read(ENDED);
+/** As a take names it. */
+export const JOB = { id: "j", n: 1, input: "i", take: 1 };
+export const returned = { by: "w1", take: 1, loss: false };
 export const chunk = (text: string) => ({ by: "w1", take: 1, text });
 export const streamed = () => begun().add("chunk", chunk("a")).add("chunk", chunk("b")).report().read(ENDED);
 export const webhook = (delivery: string, seen = ENDED) => ({ delivery, status: 200, seen });

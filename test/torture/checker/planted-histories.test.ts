@@ -20,6 +20,8 @@ import {
 	failed,
 	timed,
 	idleHealth,
+	JOB,
+	returned,
 } from "./made-history.ts";
 
 describe("histories with one", () => {
@@ -78,6 +80,57 @@ describe("histories with one", () => {
 			"fence",
 			"the result of a lost run ends a job that another worker has",
 			lost().take({ by: "w2", at: 15_000 }).report({ at: 16_000 }).read(ENDED).close(),
+		],
+		["return", "a returned job still runs", begun().add("return", returned).read({ state: "IN_PROGRESS" }).close()],
+		[
+			"return",
+			"a return counts as a loss that is none",
+			begun()
+				.add("return", returned)
+				.take({ by: "w2" })
+				.report({ by: "w2" })
+				.read({ ...ENDED, retries: 1 })
+				.close(),
+		],
+		[
+			"return",
+			"a return as a loss does not count",
+			begun()
+				.add("return", { ...returned, loss: true })
+				.take({ by: "w2" })
+				.report({ by: "w2" })
+				.read(ENDED)
+				.close(),
+		],
+		[
+			"output-of-one-attempt",
+			"a returned job completes without output",
+			begun()
+				.add("return", returned)
+				.read({ ...ENDED, output: undefined! })
+				.close(),
+		],
+		[
+			"late-result",
+			"a job is handed out again by a return that follows its result",
+			begun().report().add("return", returned).take({ by: "w2" }).read(ENDED).close(),
+		],
+		[
+			"run-number",
+			"the first run is the second",
+			history()
+				.endpoint()
+				.submit()
+				.take({ jobs: [{ ...JOB, run: 2 }] })
+				.close(),
+		],
+		[
+			"run-number",
+			"a retry does not begin a run",
+			failed()
+				.add("retry")
+				.take({ by: "w2", jobs: [{ ...JOB, run: 1 }] })
+				.close(),
 		],
 		["one-attempt-at-a-time", "two workers get one job", begun().take({ by: "w2" }).report().read(ENDED).close()],
 		["fence", "a worker gets its job again", begun().take({ at: 50_000 }).report().read(ENDED).close()],

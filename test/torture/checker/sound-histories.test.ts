@@ -4,6 +4,9 @@ import type { Op } from "../history.ts";
 import {
 	AGAIN,
 	ENDED,
+	FAILED,
+	JOB,
+	returned,
 	TIMED_OUT,
 	history,
 	rulesOf,
@@ -32,6 +35,56 @@ describe("histories without a bug", () => {
 		[
 			"a submission without an answer whose job runs",
 			history().endpoint().submit({ result: "unknown", job: undefined! }).take().report().read(ENDED).close(),
+		],
+		[
+			"a returned job that another worker completes",
+			begun().add("return", returned).take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close(),
+		],
+		[
+			"a job that its worker gets again after it returned it as a loss",
+			begun()
+				.add("return", { ...returned, loss: true })
+				.read({ state: "IN_QUEUE" })
+				.take()
+				.report()
+				.read({ ...ENDED, retries: 1 })
+				.close(),
+		],
+		[
+			"a job that fails because it was returned as a loss too often",
+			begun()
+				.add("return", { ...returned, loss: true })
+				.take()
+				.add("return", { ...returned, loss: true })
+				.take()
+				.add("return", { ...returned, loss: true })
+				.read({ ...FAILED, error: "The job was lost 3 times and is not tried again", retries: 2 })
+				.close(),
+		],
+		[
+			"a returned job whose ttl passed while it ran",
+			history()
+				.endpoint()
+				.submit({ ttlMs: 10_000 })
+				.take()
+				.add("ping", { by: "w1", named: ["j"], at: 8000 })
+				.add("return", { ...returned, at: 15_000 })
+				.read({ state: "TIMED_OUT", error: "waited longer than its ttl", delayTime: 15_000, executionTime: 0 })
+				.close(),
+		],
+		[
+			"runs with their numbers",
+			history()
+				.endpoint()
+				.submit()
+				.take({ jobs: [{ ...JOB, run: 1 }] })
+				.report({ kind: "fail", text: "no" })
+				.read(FAILED)
+				.add("retry")
+				.take({ by: "w2", jobs: [{ ...JOB, run: 2 }] })
+				.report({ by: "w2" })
+				.read({ ...ENDED, retries: 1 })
+				.close(),
 		],
 		[
 			"a lost run",
