@@ -9,13 +9,15 @@ import {
 	errorBody,
 	itemError,
 	jsonText,
+	outputBody,
 	progressBody,
 	resultBody,
 	returnBody,
-	streamBody,
 	thrownText,
 	type Identity,
+	type ResultBody,
 } from "./reporting/result-body.ts";
+import { StreamOutput } from "./stream-output.ts";
 import type { Context, Handler, Job } from "./types.ts";
 
 export interface RunnerOptions {
@@ -55,18 +57,23 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 
 	async function stream(entry: HeldJob, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<string> {
 		const texts: string[] = [];
+		let output: string | undefined;
 		const chunks = report.chunks(entry);
 		try {
 			for await (const item of items) {
 				if (entry.stopped) break;
 				const error = itemError(item);
 				if (error !== undefined) return errorBody(error, stopPod);
+				if (item instanceof StreamOutput) {
+					output = item.text;
+					continue;
+				}
 				const text = jsonText(item ?? null);
 				if (aggregate) texts.push(text);
 				await chunks.add(chunkBody(text));
 				if (entry.stopped) break;
 			}
-			return streamBody(texts, stopPod);
+			return outputBody(output ?? `[${texts.join(",")}]`, stopPod);
 		} finally {
 			// Also the chunks of a generator that failed.
 			await chunks.end();
@@ -82,7 +89,7 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 
 	return async function run(job: Job, entry: HeldJob): Promise<void> {
 		let isStream = false;
-		let body: string;
+		let body: ResultBody;
 		log("DEBUG", "Started.", entry.id);
 		try {
 			const value: unknown = await handler(job, contextOf(entry));

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { scriptedService, type ScriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
 import { startWorker } from "../../../../test/support/worker-kit/run-worker.ts";
 import { rawJson } from "../raw-json.ts";
+import { StreamOutput } from "../stream-output.ts";
 import type { StartOptions } from "../types.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -142,6 +143,19 @@ describe("B.5: generators", () => {
 		const { service, reported } = await working({ handler: words, aggregate: true });
 		service.give(job);
 		expect((await reported()).body).toBe('{"output":[{"text":"a"},{"text":"b"},1.0]}');
+	});
+
+	it("give the output that they yield last", async () => {
+		const { service, reported } = await working({
+			handler: async function* () {
+				yield "a";
+				yield new StreamOutput('{"text":"a"}');
+			},
+			aggregate: true,
+		});
+		service.give(job);
+		expect(await reported()).toMatchObject({ query: { isStream: "true" }, body: '{"output":{"text":"a"}}' });
+		expect(service.of("job-stream").map((one) => one.body)).toEqual(['{"output":"a"}']);
 	});
 
 	it("that throw half way post what they had, then the error", async () => {

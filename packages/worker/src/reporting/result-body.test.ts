@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rawJson } from "../raw-json.ts";
-import { errorBody, itemError, NotJsonError, progressBody, resultBody, streamBody, thrownText } from "./result-body.ts";
+import { errorBody, itemError, NotJsonError, progressBody, resultBody, outputBody, thrownText } from "./result-body.ts";
 import { kitVersion } from "../version.ts";
 
 describe("B.5: result bodies", () => {
@@ -23,7 +23,7 @@ describe("B.5: result bodies", () => {
 
 	it("adds stopPod to every kind of result when asked to", () => {
 		expect(resultBody(1, true)).toBe('{"output":1,"stopPod":true}');
-		expect(streamBody(["1"], true)).toBe('{"output":[1],"stopPod":true}');
+		expect(outputBody("[1]", true)).toBe('{"output":[1],"stopPod":true}');
 		expect(errorBody("e", true)).toBe('{"error":"e","stopPod":true}');
 	});
 

@@ -32,9 +32,9 @@ export function progressBody(value: unknown): string {
 	return `{"status":"IN_PROGRESS","output":${jsonText(value ?? null)}}`;
 }
 
-/** Final body of a generator. `chunks` is empty without aggregation. */
-export function streamBody(chunks: readonly string[], stopPod: boolean): string {
-	return `{"output":[${chunks.join(",")}]${stopPod ? ',"stopPod":true' : ""}}`;
+/** Final body of a generator. `output`: JSON text, `[]` without aggregation. */
+export function outputBody(output: string, stopPod: boolean): string {
+	return `{"output":${output}${stopPod ? ',"stopPod":true' : ""}}`;
 }
 
 /**
