@@ -1,0 +1,152 @@
+/**
+ * The mapping: how a job becomes requests to an HTTP server, and answers become its output. Times are in ms, sizes in
+ * bytes, `at` is a JSON pointer. {@link readMapping} has the defaults.
+ */
+
+/** Method, path, query, headers and body of a request, as templates. */
+export interface Call {
+	method: string;
+	/** Begins with a slash. May have a query without names. */
+	path: string;
+	query: Record<string, string>;
+	/** Names in lower case. */
+	headers: Record<string, string>;
+	body: Body | undefined;
+}
+
+export type Body =
+	| { as: "json"; template: unknown }
+	| { as: "form"; fields: Record<string, unknown> }
+	| { as: "text"; template: string }
+	| { as: "multipart"; fields: Record<string, unknown>; files: FilePart[] };
+
+export interface FilePart {
+	field: string;
+	/** Template of base64, a `data:` URL, or an address. */
+	from: string;
+	name: string | undefined;
+	type: string | undefined;
+	required: boolean;
+}
+
+/** Where the server is: a port of 127.0.0.1, a UNIX socket, or the address of a server that runs elsewhere. */
+export type Place = { port: number } | { socket: string } | { url: string };
+
+/** True for JSON that has one of `in` at `at`. */
+export interface Condition {
+	at: string;
+	in: unknown[];
+}
+
+export interface Ready {
+	/** Undefined: an accepted TCP connection is enough. */
+	path: string | undefined;
+	status: StatusList;
+	where: Condition | undefined;
+	everyMs: number;
+	timeoutMs: number;
+	lostAfterMs: number;
+}
+
+/** A 2xx answer that is a failure. `in` undefined: any value but null and false. `message`: pointer to the error. */
+export interface FailedRule {
+	at: string;
+	in: unknown[] | undefined;
+	message: string | undefined;
+}
+
+export interface StreamMapping {
+	/** `always`, or a template that is true. */
+	when: string;
+	as: "sse" | "ndjson" | "text" | "binary";
+	at: string | undefined;
+	/** Chunks are events as text, byte for byte. */
+	raw: boolean;
+	/** Data of the event that ends the stream. */
+	end: string | undefined;
+	error: string | undefined;
+	output: "chunks" | "text" | "last";
+	flushMs: number;
+	flushBytes: number;
+}
+
+/** The asynchronous form: the request submits, `poll` asks for the state. */
+export interface AsyncMapping {
+	poll: Call;
+	everyMs: number;
+	state: string;
+	done: unknown[];
+	failed: unknown[];
+	cancelled: unknown[];
+	/** Statuses of a poll by which the server does not know the job. */
+	missing: StatusList;
+	missingAfterMs: number;
+	/** Undefined: the last poll has the result. */
+	result: Call | undefined;
+}
+
+export interface ProgressMapping {
+	from: "path" | "poll" | "stream";
+	call: Call | undefined;
+	everyMs: number;
+	percent: string;
+	/** Factor by which the value becomes a percentage. */
+	scale: number;
+}
+
+export interface CancelMapping {
+	call: Call | undefined;
+	/** Member `then`: what follows the call. */
+	ending: "close" | "wait" | "kill";
+	waitMs: number;
+}
+
+/** Statuses: 404, "4xx" or "500-503". A number counts before a range. */
+export type StatusList = readonly (number | string)[];
+
+export interface ErrorMapping {
+	fail: StatusList;
+	busy: StatusList;
+	lose: StatusList;
+	busyMs: number;
+}
+
+/** Freeing the server's GPU memory, or taking it again: a call, then polls until the condition holds. */
+export interface SleepMapping {
+	call: Call;
+	until: { call: Call; status: StatusList; where: Condition | undefined } | undefined;
+}
+
+export interface Mapping {
+	place: Place;
+	ready: Ready;
+	request: Call;
+	/** Headers of the request whose values are variables only. They are sent with every call, also of `ready`. */
+	credentials: Record<string, string>;
+	/** Addresses that files may be fetched from. */
+	urls: "never" | "public" | "any";
+	/** Members of the input that a job without them gets. */
+	defaults: Record<string, unknown>;
+	answer: { as: "auto" | "json" | "text" | "binary"; at: string | undefined; maxBytes: number };
+	failed: FailedRule[];
+	stream: StreamMapping | undefined;
+	async: AsyncMapping | undefined;
+	progress: ProgressMapping | undefined;
+	cancel: CancelMapping;
+	errors: ErrorMapping;
+	concurrency: number;
+	/** `silenceMs`: 0 for no limit. */
+	timeouts: { connectMs: number; silenceMs: number };
+	sleep: SleepMapping | undefined;
+	wake: SleepMapping | undefined;
+}
+
+/** Whether a list has the status. `exactly`: as a number. */
+export function hasStatus(list: StatusList, status: number, exactly = false): boolean {
+	return list.some((each) => {
+		if (typeof each === "number") return each === status;
+		if (exactly) return false;
+		const [from = "", to] = each.split("-");
+		return to === undefined ? from[0] === String(status)[0] : status >= Number(from) && status <= Number(to);
+	});
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { hasStatus } from "./mapping.ts";
+import { readMapping } from "./read-mapping.ts";
+
+describe("readMapping", () => {
+	it("has defaults for all but the server's place", () => {
+		const read = readMapping({ port: 8000 });
+		expect(read).toMatchObject({
+			ok: true,
+			mapping: {
+				place: { port: 8000 },
+				ready: { path: undefined, status: [200], everyMs: 1000, timeoutMs: 5000, lostAfterMs: 30_000 },
+				request: { method: "POST", path: "/", query: {}, headers: {}, body: { as: "json", template: "{input}" } },
+				urls: "never",
+				answer: { as: "auto", at: undefined, maxBytes: 47_185_920 },
+				cancel: { call: undefined, ending: "close", waitMs: 5000 },
+				errors: { fail: ["3xx", "4xx", 500], busy: [408, 425, 429, 503], lose: [502, 504], busyMs: 60_000 },
+				concurrency: 1,
+				timeouts: { connectMs: 5000, silenceMs: 0 },
+			},
+		});
+	});
+
+	it("a GET has no body, and a request with files is a form", () => {
+		const get = readMapping({ port: 1, request: { method: "GET", path: "/x" } });
+		expect(get).toMatchObject({ ok: true, mapping: { request: { body: undefined } } });
+		const files = [{ field: "f", from: "{input.f}" }];
+		expect(readMapping({ port: 1, request: { files, form: { a: 1 } } })).toMatchObject({
+			ok: true,
+			mapping: { request: { body: { as: "multipart", fields: { a: 1 }, files: [{ field: "f", required: true }] } } },
+		});
+	});
+
+	it("credentials go with every call, other headers with that of the job only", () => {
+		const read = readMapping({
+			port: 1,
+			request: { headers: { Authorization: "Bearer {env.TOKEN}", "x-lang": "{input.lang}", accept: "image/png" } },
+			async: { path: "/jobs/{submit.id}", done: ["done"], result: { path: "/r/{submit.id}" } },
+			cancel: { path: "/stop" },
+		});
+		if (!read.ok) throw new Error(read.faults.join());
+		const { credentials, async, cancel } = read.mapping;
+		expect(credentials).toEqual({ authorization: "Bearer {env.TOKEN}" });
+		expect([async?.poll.headers, async?.result?.headers, cancel.call?.headers]).toEqual([
+			credentials,
+			credentials,
+			credentials,
+		]);
+	});
+
+	it.each([
+		[7, "http must be an object; it is 7."],
+		[{}, "http.port Write the server's port"],
+		[{ port: 1, socket: "/s" }, "only one of port, socket"],
+		[{ socket: `/${"x".repeat(200)}` }, "at most 103 bytes"],
+		[{ url: "https://user:word@host/" }, "no user, password"],
+		[{ url: "ftp://host/" }, "http.url must be an http or https URL"],
+		[{ port: 70_000 }, "http.port must be an integer from 0 to 65535; it is 70000."],
+		[{ port: 1, reqest: {} }, "http.reqest is unknown. Expected one of"],
+		[{ port: 1, request: { path: "x" } }, "http.request.path must begin with /"],
+		[{ port: 1, request: { path: "/{inptu.x}" } }, "has the unknown name {inptu.x}"],
+		[{ port: 1, request: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],
+		[{ port: 1, request: { path: "/x?a={input.a}" } }, "write query"],
+		[{ port: 1, request: { body: { a: ["{env.TOKEN}"] } } }, "has the unknown name {env.TOKEN}"],
+		[{ port: 1, request: { headers: { a: "{env.RUNPOD_AI_API_KEY}" } } }, "are secret"],
+		[{ port: 1, request: { headers: { a: "{env.SLUICE_HTTP}" } } }, "are secret"],
+		[{ port: 1, request: { headers: { Origin: "x" } } }, "http.request.headers.origin cannot be set"],
+		[{ port: 1, request: { headers: { "a b": "x" } } }, "no name of a header"],
+		[{ port: 1, request: { body: {}, text: "x" } }, "does not go with body"],
+		[{ port: 1, request: { body: {}, files: [{ field: "f", from: "{input}" }] } }, "does not go with files"],
+		[{ port: 1, request: { files: [{ from: "{input}" }] } }, "http.request.files[0].field is missing"],
+		[{ port: 1, request: { method: "TRACE" } }, "must be one of GET, POST"],
+		[{ port: 1, ready: { path: "/h", tcp: true } }, "http.ready.tcp does not go with"],
+		[{ port: 1, ready: { where: { at: "/s", in: [1] } } }, "needs http.ready.path"],
+		[{ port: 1, ready: { path: "/h", where: { at: "s", in: [1] } } }, 'write "/s"'],
+		[{ port: 1, ready: { path: "/h", everyMs: "1s" } }, 'it is "1s"'],
+		[{ port: 1, answer: { maxBytes: 2 ** 30 } }, "from 1 to 47185920 bytes"],
+		[{ port: 1, answer: { as: "text", at: "/x" } }, "http.answer.at is for JSON"],
+		[{ port: 1, failed: [{ at: "/a", in: [] }] }, "http.failed[0].in is missing"],
+		[{ port: 1, stream: {} }, "http.stream.as is missing"],
+		[{ port: 1, stream: { as: "text", at: "/x" } }, "http.stream.at is for events"],
+		[{ port: 1, stream: { as: "sse", flushMs: 5 } }, "http.stream.flushMs is for as: text"],
+		[{ port: 1, stream: { as: "sse" }, async: { path: "/a", done: [1] } }, "does not go with http.async"],
+		[{ port: 1, async: { path: "/a" } }, "http.async.done is missing"],
+		[{ port: 1, stream: { as: "sse", when: "{stream}" } }, "has the unknown name {stream}"],
+		[{ port: 1, async: { path: "/a", done: [1] }, timeouts: { silenceMs: 1000 } }, "longer than http.async.everyMs"],
+		[{ port: 1, progress: { from: "poll", percent: "/p" } }, "must not be poll without http.async"],
+		[{ port: 1, progress: { percent: "/p" } }, "http.progress.path is missing"],
+		[{ port: 1, cancel: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],
+		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
+		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
+	])("refuses %j", (value, sentence) => {
+		const read = readMapping(value);
+		expect(read.ok ? [] : read.faults.join("\n")).toContain(sentence);
+	});
+});
+
+describe("hasStatus", () => {
+	it("knows numbers, classes and ranges", () => {
+		expect(hasStatus([404, "5xx"], 404)).toBe(true);
+		expect(hasStatus([404, "5xx"], 503)).toBe(true);
+		expect(hasStatus(["200-204"], 204)).toBe(true);
+		expect(hasStatus(["200-204"], 205)).toBe(false);
+		expect(hasStatus(["5xx"], 503, true)).toBe(false);
+	});
+});
