@@ -33,7 +33,7 @@ export async function runLocally({ options, argv, cwd, log, write }: LocalRunOpt
 		log,
 		report: {
 			async result(_job, text) {
-				body = text;
+				body = typeof text === "string" ? text : Buffer.concat(text).toString();
 			},
 			chunks: () => ({
 				async add(text) {

@@ -1,8 +1,13 @@
 export class RawJson {
-	readonly text: string;
+	/** The JSON text, or its UTF-8: then a value of megabytes is posted without a copy as a string. */
+	readonly json: string | Buffer;
 
-	constructor(text: string) {
-		this.text = text;
+	constructor(json: string | Buffer) {
+		this.json = json;
+	}
+
+	get text(): string {
+		return this.json.toString();
 	}
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import { createChunkQueue, type ChunkQueue } from "./chunk-queue.ts";
 import { signalOf, type HeldJob } from "../held-jobs.ts";
 import type { Log } from "../log.ts";
+import type { ResultBody } from "./result-body.ts";
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { ResultBatcher } from "./result-batcher.ts";
 import type { UrlTemplate } from "../url-template.ts";
@@ -11,7 +12,7 @@ import type { UrlTemplate } from "../url-template.ts";
 /** No call rejects. */
 export interface Reporter {
 	/** Resolves when the body is acknowledged or refused, or the job is stopped. */
-	result(job: HeldJob, body: string, isStream: boolean): Promise<void>;
+	result(job: HeldJob, body: ResultBody, isStream: boolean): Promise<void>;
 	chunks(job: HeldJob): ChunkQueue;
 	/** Without retries. */
 	progress(job: HeldJob, body: string): Promise<void>;

@@ -2,12 +2,13 @@
  * Posts results. Those of one event loop turn share a request if the service supports it (header
  * `Sluice-Job-Done-Batch`).
  */
+import type { ResultBody } from "./result-body.ts";
 import type { PostOutcome, ResultPoster } from "./result-poster.ts";
 import type { UrlTemplate } from "../url-template.ts";
 
 export interface ResultBatcher {
 	/** Never rejects. */
-	send(id: string, body: string, isStream: boolean): Promise<PostOutcome>;
+	send(id: string, body: ResultBody, isStream: boolean): Promise<PostOutcome>;
 	setBatchSize(results: number): void;
 }
 
@@ -34,7 +35,7 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 	let batchSize = 0;
 	let pending: PendingResult[] = [];
 
-	const sendAlone = (id: string, body: string, isStream: boolean): Promise<PostOutcome> =>
+	const sendAlone = (id: string, body: ResultBody, isStream: boolean): Promise<PostOutcome> =>
 		posts.send(output.path(id, isStream ? "isStream=true" : "isStream=false"), body);
 	const resolveAlone = ({ id, body, isStream, resolve }: PendingResult): void =>
 		void sendAlone(id, body, isStream).then(resolve);
@@ -73,7 +74,8 @@ export function openResultBatcher(options: ResultBatcherOptions): ResultBatcher 
 	return {
 		send(id, body, isStream) {
 			const mayBatch = path !== undefined && batchSize > 1;
-			if (!mayBatch || body.length > MAX_RESULT || body.includes("\n")) return sendAlone(id, body, isStream);
+			if (!mayBatch || typeof body !== "string" || body.length > MAX_RESULT || body.includes("\n"))
+				return sendAlone(id, body, isStream);
 			return new Promise((resolve) => {
 				if (pending.length === 0) setImmediate(flush);
 				pending.push({ id, body, isStream, resolve });

@@ -4,6 +4,9 @@ import type { JobReturn } from "../job-return.ts";
 import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
+/** JSON text, or pieces of its UTF-8, which are posted as they are. */
+export type ResultBody = string | readonly Buffer[];
+
 /** Its message becomes the job's error. */
 export class NotJsonError extends Error {}
 
@@ -41,7 +44,11 @@ export function outputBody(output: string, stopPod: boolean): string {
  * Final body for a returned value. As in the SDK, `error` and `refresh_worker` are removed from an object, and `{}`
  * and `undefined` mean no `output`. Throws {@link NotJsonError}.
  */
-export function resultBody(value: unknown, stopPod: boolean): string {
+export function resultBody(value: unknown, stopPod: boolean): ResultBody {
+	if (value instanceof RawJson && typeof value.json !== "string") {
+		const end = stopPod ? ',"stopPod":true}' : "}";
+		return [Buffer.from('{"output":'), value.json, Buffer.from(end)];
+	}
 	let output = value;
 	let error: unknown;
 	let stop = stopPod;

@@ -2,8 +2,10 @@
  * Posts reports. Over plain HTTP they are pipelined on few connections, which takes a third of the CPU time. With
  * TLS, where proxies are common, they are not.
  */
+import { Readable } from "node:stream";
 import { Pool, buildConnector, type Dispatcher } from "undici";
 import type { Socket } from "node:net";
+import type { ResultBody } from "./result-body.ts";
 
 export type PostOutcome = number | Error;
 
@@ -14,7 +16,7 @@ export interface PostAnswer {
 
 export interface ResultPoster {
 	/** Ignores the answer's body. `path` includes the query. Never rejects. */
-	send(path: string, body: string): Promise<PostOutcome>;
+	send(path: string, body: ResultBody): Promise<PostOutcome>;
 	ask(path: string, body: string): Promise<PostAnswer | Error>;
 	/** Posts in flight resolve with an error. */
 	close(): Promise<void>;
@@ -63,8 +65,12 @@ export function openResultPoster({
 		});
 	}
 
-	function post(path: string, body: string, handler: PostHandler): void {
-		pool.dispatch({ path, method: "POST", headers, body, idempotent: true, blocking: false }, handler);
+	function post(path: string, body: ResultBody, handler: PostHandler): void {
+		const request = { path, method: "POST" as const, idempotent: true, blocking: false };
+		if (typeof body === "string") return void pool.dispatch({ ...request, headers, body }, handler);
+		const length = body.reduce((sum, piece) => sum + piece.length, 0);
+		const withLength = [...headers, "content-length", `${length}`];
+		pool.dispatch({ ...request, headers: withLength, body: Readable.from(body) }, handler);
 	}
 
 	return {
