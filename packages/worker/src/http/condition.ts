@@ -1,0 +1,26 @@
+/** Conditions on JSON of the server. */
+import { isDeepStrictEqual } from "node:util";
+import type { FailedRule } from "./mapping.ts";
+import { atPointer, textOf } from "./template.ts";
+
+/** Bytes, about, of the server's own words in the error of a job. */
+export const SHOWN_BYTES = 4096;
+
+export function holds(condition: { at: string; in: unknown[] | undefined }, value: unknown): boolean {
+	const found = atPointer(value, condition.at);
+	if (condition.in === undefined) return found !== undefined && found !== null && found !== false;
+	return condition.in.some((each) => isDeepStrictEqual(each, found));
+}
+
+/** The error of the first rule that holds. Undefined if none does. */
+export function failureIn(rules: readonly FailedRule[], value: unknown, text: string): string | undefined {
+	const rule = rules.find((each) => holds(each, value));
+	if (!rule) return undefined;
+	const message = rule.message === undefined ? undefined : atPointer(value, rule.message);
+	return shortened(message === undefined || message === null ? text : textOf(message));
+}
+
+export function shortened(text: string): string {
+	// toWellFormed: the cut may split a pair of surrogates.
+	return text.length <= SHOWN_BYTES ? text : `${text.slice(0, SHOWN_BYTES).toWellFormed()}...`;
+}

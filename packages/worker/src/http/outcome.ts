@@ -1,0 +1,100 @@
+/** What answers and failures of the server mean for a job: it fails, is returned to the queue, or is lost. */
+import { JobReturn } from "../job-return.ts";
+import { SHOWN_BYTES, shortened } from "./condition.ts";
+import { ConnectionError, type ConnectOptions, type Server } from "./connection.ts";
+import { exchange, type Exchange, readStart } from "./exchange.ts";
+import { JobFailure } from "./job-failure.ts";
+import { type ErrorMapping, hasStatus } from "./mapping.ts";
+import type { Readiness } from "./readiness.ts";
+import type { PreparedRequest } from "./request.ts";
+
+export interface SendOptions extends ConnectOptions {
+	server: Server;
+	errors: ErrorMapping;
+	readiness: Pick<Readiness, "answered" | "failed" | "probe">;
+	/** Closes the connections of the job. */
+	signal: AbortSignal;
+	/** The service has stopped the job: it is not sent, or not again. */
+	stopped: AbortSignal;
+}
+
+/** Pauses before a busy server is asked again, ms. */
+const BUSY = { firstMs: 1000, longestMs: 30_000 };
+/** Time for the body of an error, ms. */
+const ERROR_BODY_MS = 5000;
+
+type Outcome = "fail" | "busy" | "lose";
+
+/** A number in a list counts before a range. Statuses of no list fail. */
+export function outcomeOf(status: number, errors: ErrorMapping): Outcome {
+	const kinds = ["busy", "lose", "fail"] as const;
+	return (
+		kinds.find((kind) => hasStatus(errors[kind], status, true)) ??
+		kinds.find((kind) => hasStatus(errors[kind], status)) ??
+		"fail"
+	);
+}
+
+/**
+ * Sends until a 2xx answer, again while the server is busy. Throws {@link JobFailure}, {@link JobReturn}, and after an
+ * abort of `signal` any error.
+ */
+export async function sendUntilAnswered(request: PreparedRequest, options: SendOptions): Promise<Exchange> {
+	const { server, errors, readiness, clock, signal, stopped } = options;
+	const either = AbortSignal.any([signal, stopped]);
+	let busySince: number | undefined;
+	for (let tries = 0; ; tries += 1) {
+		if (either.aborted) throw new Error("The job was stopped.");
+		let answer: Exchange;
+		try {
+			answer = await exchange(server, { ...options, ...request });
+		} catch (error) {
+			throw await lossOf(error, options);
+		}
+		readiness.answered();
+		if (answer.status >= 200 && answer.status < 300) return answer;
+		const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
+		const reason = `HTTP ${answer.status}: ${text}`;
+		const outcome = outcomeOf(answer.status, errors);
+		if (answer.status >= 500 && !(await readiness.probe()))
+			throw new JobReturn(`The server is no longer ready. ${reason}`, { loss: outcome !== "busy" });
+		if (outcome === "lose") throw new JobReturn(reason, { loss: true });
+		if (outcome === "fail") throw new JobFailure(reason);
+		busySince ??= clock.now();
+		const left = errors.busyMs - (clock.now() - busySince);
+		if (left <= 0) throw new JobReturn(`The server was busy for ${errors.busyMs} ms. ${reason}`);
+		const asked = retryAfterMs(answer.headers["retry-after"], clock.now());
+		const wait = asked ?? Math.min(BUSY.longestMs, BUSY.firstMs * 2 ** Math.min(tries, 30));
+		await clock.sleep(Math.min(wait, left), either);
+	}
+}
+
+/**
+ * What a failed connection means for the job. A server that received the request may have begun, so that the attempt
+ * counts as lost, whether the server still runs or not.
+ */
+export async function lossOf(
+	error: unknown,
+	{ readiness, signal }: Pick<SendOptions, "readiness" | "signal">,
+): Promise<unknown> {
+	if (!(error instanceof ConnectionError) || signal.aborted) return error;
+	if (error.kind === "invalid") return new JobFailure(error.message);
+	if (error.kind === "unsent") {
+		readiness.failed(error.message);
+		return new JobReturn(`The server cannot be reached: ${error.message}`);
+	}
+	const ready = await readiness.probe();
+	return new JobReturn(`${ready ? "" : "The server is no longer ready: "}${error.message}`, { loss: true });
+}
+
+/** The wait of a `Retry-After` header, seconds or a date (RFC 9110), ms. */
+function retryAfterMs(header: string | undefined, now: number): number | undefined {
+	if (header === undefined) return undefined;
+	const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now;
+	return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+/** A sentence for the error of a job that the server ended itself. */
+export function serverError(prefix: string, text: string): JobFailure {
+	return new JobFailure(shortened(`${prefix}: ${text}`));
+}
