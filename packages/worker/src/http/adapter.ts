@@ -1,0 +1,160 @@
+/** A worker that takes jobs from the service and sends them to an HTTP server beside it. */
+import { systemClock } from "../clock.ts";
+import { createLog } from "../log.ts";
+import { readLogSettings } from "../settings.ts";
+import { type Environment, runWorker } from "../worker.ts";
+import { serverAt } from "./connection.ts";
+import { createJobHandler } from "./job-handler.ts";
+import type { Mapping } from "./mapping.ts";
+import { createReadiness } from "./readiness.ts";
+import type { RandomId } from "./request.ts";
+import { freePort, startServer } from "./server-process.ts";
+import { fillHeaders } from "./template.ts";
+import { workerFiles } from "./worker-files.ts";
+
+export interface AdapterOptions extends Omit<Environment, "fail"> {
+	mapping: Mapping;
+	/** Program and arguments of the server, which becomes a child. Empty: the server runs already. */
+	command: readonly string[];
+	/** Whether a launcher started the worker and may start another: it ends with its server then. */
+	isLaunched: boolean;
+	env: Readonly<Record<string, string | undefined>>;
+	randomId: RandomId;
+	/** Stops the worker gracefully, like SIGTERM. */
+	signal?: AbortSignal;
+	/** Where temporary files are. Default: that of the system. */
+	folder?: string;
+	/** Memory of this process, resident. */
+	memoryBytes: () => number;
+}
+
+/** While this process has more, bytes, it takes no job beside those that it runs. */
+const MAX_MEMORY = 256 * 1_048_576;
+
+/** Exit code of a worker whose server is lost (sysexits, EX_UNAVAILABLE). */
+const LOST = 69;
+/** Exit code after the third request to stop: as of SIGTERM. */
+const STOPPED = 143;
+/** Time for the exit code of a server that no longer answers, ms. */
+const EXIT_MS = 1000;
+/** Exit code in place of a server in another container that must be ended: as of SIGKILL. */
+const KILLED = 137;
+
+/**
+ * Resolves with the exit code of the worker, which must end then: after a stop that finished all jobs, or at once when
+ * the server has ended or was lost. Its jobs count as lost then, as those of any worker that ends with jobs.
+ */
+export async function runAdapter(options: AdapterOptions): Promise<number> {
+	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes } = options;
+	const log = createLog(readLogSettings(env), write);
+	const files = workerFiles(env["RUNPOD_POD_ID"], folder);
+	const given = "port" in mapping.place ? mapping.place.port : undefined;
+	if (given === 0 && command.length === 0) throw new Error("http.port: 0 needs a command: write the server's port.");
+	const port = given === 0 ? await freePort() : given;
+	if (given === 0 && port !== undefined && mapping.sleep) files.writePort(port);
+	const server = serverAt(mapping.place, port);
+
+	const fatal = Promise.withResolvers<number>();
+	const stopping = new AbortController();
+	let stops = 0;
+	let isServing = false;
+	const stop = (): void => {
+		stops += 1;
+		// While it serves, the kit acts on the same signal.
+		if (!isServing) stopping.abort();
+		if (stops === 3) fatal.resolve(STOPPED);
+	};
+	process.on("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	options.signal?.addEventListener("abort", stop);
+
+	const child = command.length === 0 ? undefined : startServer(command, { env, port, log });
+	let pause = new AbortController();
+	const readiness = createReadiness({
+		server,
+		ready: mapping.ready,
+		headers: fillHeaders(mapping.credentials, { env }),
+		clock,
+		log,
+		isAsleep: () => files.isAsleep(),
+		onLost(reason) {
+			log("ERROR", `The server was not ready for ${mapping.ready.lostAfterMs} ms: ${reason}.`);
+			if (isLaunched) fatal.resolve(LOST);
+			else pause.abort();
+		},
+	});
+	const handler = createJobHandler({
+		...options,
+		server,
+		port,
+		readiness: {
+			...readiness,
+			get open() {
+				return readiness.open;
+			},
+			async probe() {
+				if (await readiness.probe()) return true;
+				if (!child) return false;
+				const hasEnded = await Promise.race([child.ended.then(() => true), clock.sleep(EXIT_MS)]);
+				// The worker ends with its server now, and the service counts the loss by the exit code.
+				if (hasEnded) await new Promise(() => {});
+				return false;
+			},
+		},
+		kill(reason) {
+			if (!child && !isLaunched)
+				return log("WARN", `The server runs on although ${reason}: it is not the worker's own.`);
+			log("ERROR", `Ending the server: ${reason}.`);
+			if (child) child.kill();
+			else fatal.resolve(KILLED);
+		},
+	});
+
+	/** Returns after a stop. A worker that no launcher started waits for a lost server, and takes jobs again. */
+	async function serve(): Promise<number> {
+		let code = 0;
+		while (stops === 0) {
+			await readiness.untilReady(stopping.signal);
+			if (stops > 0) break;
+			pause = new AbortController();
+			await runWorker(
+				{
+					handler,
+					async concurrency() {
+						// The kit acts on signals from its first call on.
+						isServing = true;
+						if (readiness.open > 0 && memoryBytes() > MAX_MEMORY) return 0;
+						return (await readiness.mayTake()) ? mapping.concurrency : 0;
+					},
+					env,
+					signal: AbortSignal.any([pause.signal, stopping.signal, ...(options.signal ? [options.signal] : [])]),
+				},
+				{ ...options, fail: () => void (code = 1) },
+			);
+			isServing = false;
+			if (!pause.signal.aborted) break;
+		}
+		await child?.stop();
+		return code;
+	}
+
+	try {
+		return await Promise.race([serve(), fatal.promise, ...(child ? [child.ended] : [])]);
+	} finally {
+		options.signal?.removeEventListener("abort", stop);
+		process.off("SIGTERM", stop);
+		process.off("SIGINT", stop);
+		files.remove();
+	}
+}
+
+/** Clock, randomness, memory and standard output of this process. */
+export function processEnvironment(): Pick<AdapterOptions, "clock" | "random" | "cwd" | "write" | "memoryBytes"> {
+	return {
+		clock: systemClock,
+		random: Math.random,
+		cwd: process.cwd(),
+		write: (line) => void process.stdout.write(line),
+		memoryBytes: () => process.memoryUsage.rss(),
+	};
+}

@@ -1,0 +1,7 @@
+/**
+ * `sluice/worker/http`: a worker that sends its jobs as plain HTTP to a server beside it. The program `sluice-http`
+ * runs it.
+ */
+export { type AdapterOptions, processEnvironment, runAdapter } from "./adapter.ts";
+export type * from "./mapping.ts";
+export { type ReadMapping, readMapping } from "./read-mapping.ts";
