@@ -45,6 +45,8 @@ export async function buildWorker(root: string): Promise<void> {
 				input: {
 					index: `${root}packages/worker/src/index.ts`,
 					"ping-thread": `${root}packages/worker/src/pings/ping-thread.ts`,
+					http: `${root}packages/worker/src/http/index.ts`,
+					"sluice-http": `${root}packages/worker/src/http/main.ts`,
 				},
 				output: { entryFileNames: "[name].js", chunkFileNames: "[name].js" },
 			},
