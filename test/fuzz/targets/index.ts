@@ -1,5 +1,6 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
+import { ADAPTER_BASE64, ADAPTER_MAPPINGS, ADAPTER_PATHS, ADAPTER_STREAMS } from "./adapter.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { COMMANDS } from "./commands.ts";
 import { GPUS } from "./gpus.ts";
@@ -42,6 +43,10 @@ export const TARGETS: readonly Target[] = [
 	IMAGES,
 	REPOSITORY,
 	STREAMS,
+	ADAPTER_STREAMS,
+	ADAPTER_PATHS,
+	ADAPTER_MAPPINGS,
+	ADAPTER_BASE64,
 	VALUES,
 	SERVICE,
 ];

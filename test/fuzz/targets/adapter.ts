@@ -1,0 +1,139 @@
+/** What the HTTP adapter reads: streams of servers however they are cut, values of jobs in paths, mappings, base64. */
+import fc from "fast-check";
+import { decodedBase64 } from "../../../packages/worker/src/http/base64.ts";
+import { JobFailure } from "../../../packages/worker/src/http/job-failure.ts";
+import { readMapping } from "../../../packages/worker/src/http/read-mapping.ts";
+import { linesOf, ndjsonEvents, sseEvents } from "../../../packages/worker/src/http/stream-events.ts";
+import { fill, fillPath } from "../../../packages/worker/src/http/template.ts";
+import { bytesOf, jsonValue, natural, oddText } from "../generate.ts";
+import { must, same, target } from "../target.ts";
+
+async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
+	for (let at = 0, n = 0; at < bytes.length; n += 1) {
+		const size = 1 + (natural(sizes[n % sizes.length] ?? 0) % 16);
+		yield bytes.subarray(at, at + size);
+		at += size;
+	}
+}
+
+const line = fc.oneof(fc.constantFrom("", "data: 1", "data:", "data", ": ping", "event: x", "\ufeffdata: a"), oddText);
+
+export const ADAPTER_STREAMS = target({
+	name: "adapter-streams",
+	sources: ["http/stream-events.ts"],
+	cases: fc.record({
+		lines: fc.array(fc.tuple(line, fc.constantFrom("\n", "\r", "\r\n")), { maxLength: 12 }),
+		sizes: fc.array(fc.nat(16), { maxLength: 6 }),
+	}),
+	async check(q) {
+		const bytes = bytesOf(q.lines.map((each) => each.map(String).join("")).join(""));
+		const text = new TextDecoder().decode(bytes);
+		same("lines", (await Array.fromAsync(linesOf(cut(bytes, q.sizes)))).join(""), text);
+		for (const events of [sseEvents, ndjsonEvents])
+			same(
+				"events",
+				await Array.fromAsync(events(cut(bytes, q.sizes))),
+				await Array.fromAsync(events(cut(bytes, [15]))),
+			);
+		for (const { data, text: all } of await Array.fromAsync(sseEvents(cut(bytes, q.sizes))))
+			must(
+				data.split("\n").every((each) => all.includes(each)),
+				`an event with other data: ${data}`,
+			);
+	},
+});
+
+const PATHS = ["/a/{input.x}/b", "/{input.x}", "/a/.{input.x}"] as const;
+
+export const ADAPTER_PATHS = target({
+	name: "adapter-paths",
+	sources: ["http/template.ts"],
+	cases: fc.record({ path: fc.nat(2), x: jsonValue }),
+	check({ path, x }) {
+		const template = PATHS[natural(path) % PATHS.length]!;
+		must(!JSON.stringify(fill({ a: template }, { input: { x } }) ?? null).includes("{input.x}"), "a name is left");
+		let filled: string;
+		try {
+			filled = fillPath(template, { input: { x } });
+		} catch (error) {
+			return must(error instanceof JobFailure, `another error: ${String(error)}`);
+		}
+		const { pathname, host, search, hash } = new URL(`http://server${filled}`);
+		same("where the request goes", [host, search, hash], ["server", "", ""]);
+		same("segments", pathname.split("/").length, template.split("/").length);
+		must(pathname.startsWith(template.split("{")[0]!), `another path: ${pathname}`);
+	},
+});
+
+export const ADAPTER_MAPPINGS = target({
+	name: "adapter-mappings",
+	sources: ["http/read-mapping.ts", "http/read-call.ts", "http/mapping-reader.ts"],
+	cases: fc.oneof(
+		jsonValue,
+		fc.dictionary(
+			fc.constantFrom(
+				"port",
+				"url",
+				"ready",
+				"request",
+				"answer",
+				"failed",
+				"stream",
+				"async",
+				"progress",
+				"cancel",
+				"sleep",
+			),
+			fc.oneof(
+				jsonValue,
+				fc.dictionary(
+					fc.constantFrom(
+						"path",
+						"method",
+						"headers",
+						"query",
+						"body",
+						"files",
+						"as",
+						"at",
+						"in",
+						"done",
+						"until",
+						"status",
+					),
+					jsonValue,
+				),
+			),
+		),
+	),
+	check(value) {
+		const read = readMapping(value);
+		must(read.ok || read.faults.length > 0, "refused without a reason");
+		if (!read.ok)
+			must(
+				read.faults.every((each) => each.startsWith("http")),
+				`no path: ${read.faults.join()}`,
+			);
+	},
+});
+
+export const ADAPTER_BASE64 = target({
+	name: "adapter-base64",
+	sources: ["http/base64.ts"],
+	cases: fc.oneof(
+		oddText,
+		fc.base64String(),
+		fc.string().map((text) => Buffer.from(text).toString("base64url")),
+	),
+	check(text) {
+		let body: ReturnType<typeof decodedBase64>;
+		try {
+			body = decodedBase64(text, "input.x");
+		} catch (error) {
+			return must(error instanceof JobFailure, `another error: ${String(error)}`);
+		}
+		const bytes = Buffer.concat([...(body.pieces() as Iterable<Uint8Array>)]);
+		same("length", bytes.length, body.length);
+		same("bytes", bytes.toString("hex"), Buffer.from(text.replace(/\s/g, ""), "base64").toString("hex"));
+	},
+});
