@@ -4,7 +4,13 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { httpServer, type Received, type TestServer } from "../../../../test/support/worker-kit/http-servers.ts";
+import {
+	answerWith,
+	httpServer,
+	type Received,
+	tcpServer,
+	type TestServer,
+} from "../../../../test/support/worker-kit/http-servers.ts";
 import { mappingOf } from "../../../../test/support/worker-kit/mapping.ts";
 import { scriptedService, type ScriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
 import { systemClock } from "../clock.ts";
@@ -148,6 +154,25 @@ describe("the adapter", () => {
 		await scripted.until((one) => one.route === "job-done");
 		expect(scripted.of("job-stream").map(({ body }) => body)).toEqual(['{"output":"a"}', '{"output":"b"}']);
 		expect(scripted.results()).toEqual(['{"output":"ab"}']);
+	});
+
+	it("returns a job that the server did not get without a loss, and with one if it may have begun", async () => {
+		const scripted = await service();
+		scripted.script = ({ route }, response) => {
+			if (route.startsWith("job-take")) response.setHeader("sluice-job-return", "1");
+		};
+		const server = await tcpServer(answerWith("", (socket) => socket.resetAndDestroy()));
+		adapterOf(scripted, { port: server.port, ready: { everyMs: 10 } });
+		scripted.give({ id: "a", input: 1 });
+		await scripted.until((one) => one.route === "job-done");
+		await scripted.until((one) => one.route === "job-take", 2);
+		await server.close();
+		scripted.give({ id: "b", input: 1 });
+		await scripted.until((one) => one.route === "job-done", 2);
+		expect(scripted.results().map((each) => JSON.parse(each).return)).toEqual([
+			{ reason: "read ECONNRESET", loss: true },
+			{ reason: expect.stringContaining("cannot be reached: connect ECONNREFUSED"), loss: false },
+		]);
 	});
 
 	it("a launched worker whose server is lost exits with 69", async () => {
