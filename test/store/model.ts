@@ -189,7 +189,7 @@ export function modelOf() {
 			const isEnd = on === "complete" || on === "fail";
 			if (job.state === "IN_PROGRESS" && job.worker === worker) {
 				if (isEnd) return apply(id, on, { now }) ? "ok" : "state";
-				const event = returnEvent(job, this.history(id), on === "lose");
+				const event = returnEvent(job, { history: this.history(id), asLoss: on === "lose", now });
 				const context = { now, over: true, returned: true, workerEnd: REASON, keepsDeadline: event === "release" };
 				return apply(id, event, context) ? "ok" : "state";
 			}

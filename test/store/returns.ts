@@ -1,6 +1,6 @@
 /** Cases: jobs that their workers return (D54), and the number of the run (D55). */
 import { describe, expect, it } from "vitest";
-import { MAX_RETURNS } from "../../src/kernel/core/jobs/job-return.ts";
+import { MAX_RETURNS, RETURN_SPAN_MS } from "../../src/kernel/core/jobs/job-return.ts";
 import type { Bed } from "./index.ts";
 import { LEASE, type Site, siteOf, T0, TIMEOUT, TTL } from "./site.ts";
 
@@ -8,12 +8,14 @@ const WHY = "the server does not answer";
 const RETURN = { on: "return", workerEnd: WHY } as const;
 const LOSE = { on: "lose", workerEnd: WHY } as const;
 
-/** Takes the job and returns it, so many times. */
-async function returned(site: Site, id: string, times: number, now = T0): Promise<void> {
+/** Takes the job and returns it, so many times, so far apart that each counts. Returns the time after that. */
+async function returned(site: Site, id: string, times: number, from = T0): Promise<number> {
 	for (let n = 0; n < times; n += 1) {
+		const now = from + n * RETURN_SPAN_MS;
 		expect(await site.takeIds({ now })).toEqual([id]);
 		expect(await site.report(id, { ...RETURN, now })).toMatchObject({ ok: true, job: { state: "IN_QUEUE" } });
 	}
+	return from + times * RETURN_SPAN_MS;
 }
 
 export function returnCases({ store }: Bed): void {
@@ -75,16 +77,26 @@ export function returnCases({ store }: Bed): void {
 	it("D54: ten returns of a run are no loss, the eleventh is; a retry begins again", async () => {
 		const site = siteOf(store());
 		const { id } = await site.add();
-		await returned(site, id, MAX_RETURNS);
+		const now = await returned(site, id, MAX_RETURNS);
 		for (const losses of [1, 2]) {
-			await site.take();
-			expect(await site.report(id, RETURN)).toMatchObject({ ok: true, lost: true, job: { losses } });
+			await site.take({ now });
+			expect(await site.report(id, { ...RETURN, now })).toMatchObject({ ok: true, lost: true, job: { losses } });
 		}
-		await site.take();
-		expect(await site.report(id, RETURN)).toMatchObject({ ok: true, lost: true, job: { state: "FAILED" } });
-		await site.move(id, "retry", { now: T0 + 1 });
-		await returned(site, id, MAX_RETURNS, T0 + 2);
-		expect(await site.get(id, T0 + 2)).toMatchObject({ job: { losses: 0 } });
+		await site.take({ now });
+		expect(await site.report(id, { ...RETURN, now })).toMatchObject({ ok: true, lost: true, job: { state: "FAILED" } });
+		await site.move(id, "retry", { now });
+		const later = await returned(site, id, MAX_RETURNS, now);
+		expect(await site.get(id, later)).toMatchObject({ job: { losses: 0 } });
+	});
+
+	it("D54: returns by many workers within 5 s count once", async () => {
+		const site = siteOf(store());
+		const { id } = await site.add();
+		for (let n = 0; n < 3 * MAX_RETURNS; n += 1) {
+			const worker = `w${n}`;
+			await site.take({ worker });
+			expect(await site.report(id, { ...RETURN, worker })).toMatchObject({ ok: true, job: { losses: 0 } });
+		}
 	});
 
 	it("D54: returns by the service do not count among those of workers", async () => {
@@ -137,6 +149,18 @@ export function returnCases({ store }: Bed): void {
 			expect(await site.report(id, { ...RETURN, attempt: 1 })).toMatchObject({ ok: false, why: "stale" });
 			expect(await site.state(id)).toBe("IN_PROGRESS");
 			expect(await site.report(id, { ...RETURN, attempt: 2 })).toMatchObject({ ok: true });
+		});
+
+		it("when it names an earlier attempt than one that was cancelled and may still run", async () => {
+			const site = siteOf(store());
+			const { id } = await site.running();
+			await site.report(id, { ...RETURN, attempt: 1 });
+			await site.take();
+			await site.move(id, "cancel");
+			await site.report(id, { ...RETURN, attempt: 1 });
+			expect((await site.attempts(id)).map(({ open }) => open)).toEqual([false, true]);
+			await site.report(id, { ...RETURN, attempt: 2 });
+			expect((await site.attempts(id)).map(({ open }) => open)).toEqual([false, false]);
 		});
 	});
 

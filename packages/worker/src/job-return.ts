@@ -14,6 +14,6 @@ export class JobReturn extends Error {
 	constructor(reason: string, { loss = false }: { loss?: boolean } = {}) {
 		super(reason);
 		this.name = "JobReturn";
-		this.loss = loss;
+		this.loss = loss === true;
 	}
 }

@@ -85,12 +85,13 @@ describe("D54: a worker that returns a job", () => {
 		expect((await b.call("health")).json.jobs).toMatchObject({ failed: 1, retried: 2, inQueue: 0, inProgress: 0 });
 	});
 
-	it("ten times in a row loses nothing, the eleventh time counts as a loss", async () => {
+	it("ten times loses nothing, the eleventh time counts as a loss; those within 5 s count once", async () => {
 		const worker = await b.worker();
 		const id = await b.submit();
-		for (let n = 1; n <= 10; n += 1) {
+		for (let n = 1; n <= 30; n += 1) {
 			await b.takes(worker, id);
 			await worker.done(id, returnOf());
+			if (n % 3 === 0) await b.clock.advance(5000);
 		}
 		expect(await b.status(id)).not.toHaveProperty("retries");
 		await b.takes(worker, id);
@@ -136,6 +137,31 @@ describe("D54: a worker that returns a job", () => {
 		expect(answer).toMatchObject({ status: 200, json: [200, 200] });
 		expect(await b.status(first)).toMatchObject({ status: "IN_QUEUE" });
 		expect(await b.status(second)).toMatchObject({ status: "COMPLETED" });
+	});
+
+	it("together with others: they keep their order", async () => {
+		const worker = await b.worker();
+		const ids = [await b.submit(), await b.submit(), await b.submit()];
+		for (const id of ids) await b.takes(worker, id);
+		const text = ids.map((id) => JSON.stringify({ id, ...returnOf() })).join("\n");
+		const path = `/worker/${b.ep}/job-done-batch/${worker.id}?gpu=none`;
+		const answer = await call(b.url, path, { text, headers: { authorization: tokenOf(worker) } });
+		expect(answer.json).toEqual([200, 200, 200]);
+		for (const id of ids) await b.takes(worker, id);
+	});
+
+	it("of a job that was cancelled confirms the stop, unless it names an earlier attempt", async () => {
+		const worker = await b.worker();
+		const id = await b.submit();
+		await b.takes(worker, id);
+		await worker.done(id, returnOf({ attempt: 1 }));
+		await b.takes(worker, id);
+		await b.call(`cancel/${id}`, { method: "POST" });
+		await worker.done(id, returnOf({ attempt: 1 }));
+		expect((await detailsOf(id)).attempts.at(-1)).toMatchObject({ end: "cancelled", open: true });
+		await worker.done(id, returnOf({ attempt: 2 }));
+		expect((await detailsOf(id)).attempts.at(-1)).toMatchObject({ end: "cancelled", open: false });
+		expect(b.service.engine.workers.registry.get({ endpoint: b.ep, id: worker.id })?.stopping.size).toBe(0);
 	});
 
 	it("with an error beside it, for services that do not know returns", async () => {

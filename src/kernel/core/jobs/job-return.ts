@@ -7,6 +7,12 @@ import { lossOf } from "./job-transitions.ts";
 /** Returns without a loss in one run; a further one counts as a loss. */
 export const MAX_RETURNS = 10;
 
+/**
+ * Returns within this time count once, ms: many workers may return a job one after the other while the server behind
+ * all of them restarts.
+ */
+export const RETURN_SPAN_MS = 5000;
+
 /** Maximum characters of a reason that is stored with an attempt. */
 export const REASON_LENGTH = 500;
 
@@ -79,13 +85,29 @@ export function readReturn({ return: text, output, status }: Parts): Omit<JobRet
 }
 
 /**
- * Returns the event by which a worker gives a job back. `history`: the attempts of the job before this one. `asLoss`:
- * the worker says that it is a loss.
+ * Returns the event by which a worker gives a job back at `now`. `history`: the attempts of the job before this one.
+ * `asLoss`: the worker says that it is a loss.
  */
-export function returnEvent(job: Job, history: readonly Attempt[], asLoss: boolean): "release" | "lose" | "exhaust" {
+export function returnEvent(
+	job: Job,
+	{ history, asLoss, now }: { history: readonly Attempt[]; asLoss: boolean; now: number },
+): "release" | "lose" | "exhaust" {
 	const runFrom = job.retriedAt ?? job.submittedAt;
 	const before = history.filter(
 		({ returned, end, startedAt }) => returned && end === "released" && startedAt >= runFrom,
 	);
-	return asLoss || before.length >= MAX_RETURNS ? lossOf(job) : "release";
+	const times = [...before.map(({ endedAt }) => endedAt), now];
+	return asLoss || countedOf(times) > MAX_RETURNS ? lossOf(job) : "release";
+}
+
+/** Counts times at least {@link RETURN_SPAN_MS} apart. */
+function countedOf(times: readonly number[]): number {
+	let count = 0;
+	let countedAt = -Infinity;
+	for (const time of times) {
+		if (time < countedAt + RETURN_SPAN_MS) continue;
+		count += 1;
+		countedAt = time;
+	}
+	return count;
 }

@@ -15,7 +15,7 @@ import {
 	transition,
 	type TransitionStep,
 } from "./job-transitions.ts";
-import { returnEvent } from "./job-return.ts";
+import { RETURN_SPAN_MS, returnEvent } from "./job-return.ts";
 import { isFinal, type JobEvent, RULES } from "./job-states.ts";
 
 const SUBMISSION: Submission = {
@@ -111,14 +111,20 @@ describe("step", () => {
 			const at = { attempt: 1, worker: "w1", startedAt: T + 100, endedAt: T + 200, missed: 0 };
 			return { ...at, end: "released", open: false, returned: true, ...over };
 		};
-		const history = (returns: number, over: Partial<Attempt> = {}) => Array.from({ length: returns }, () => past(over));
-		expect(returnEvent(job, history(9), false)).toBe("release");
-		expect(returnEvent(job, history(10), false)).toBe("lose");
-		expect(returnEvent(job, [], true)).toBe("lose");
-		expect(returnEvent({ ...job, losses: 2 }, [], true)).toBe("exhaust");
-		expect(returnEvent(job, history(10, { end: "lost" }), false)).toBe("release");
-		expect(returnEvent(job, history(10, { returned: false }), false)).toBe("release");
-		expect(returnEvent({ ...job, retriedAt: T + 300 }, history(10), false)).toBe("release");
+		const history = (returns: number, over: Partial<Attempt> = {}) =>
+			Array.from({ length: returns }, (_, at) => past({ endedAt: T + 200 + at * RETURN_SPAN_MS, ...over }));
+		const now = T + 200 + 10 * RETURN_SPAN_MS;
+		const event = (past: readonly Attempt[], of: Partial<Job> = {}, asLoss = false) =>
+			returnEvent({ ...job, ...of }, { history: past, asLoss, now });
+		expect(event(history(9))).toBe("release");
+		expect(event(history(10))).toBe("lose");
+		expect(event([], {}, true)).toBe("lose");
+		expect(event([], { losses: 2 }, true)).toBe("exhaust");
+		expect(event(history(10, { end: "lost" }))).toBe("release");
+		expect(event(history(10, { returned: false }))).toBe("release");
+		expect(event(history(10), { retriedAt: T + 300 })).toBe("release");
+		expect(event(history(100, { endedAt: T + 200 })), "within 5 s they count once").toBe("release");
+		expect(event([...history(9), past({ endedAt: now - 1 })]), "with the one before").toBe("release");
 	});
 
 	it("D55: a retry raises the run, other events do not", () => {

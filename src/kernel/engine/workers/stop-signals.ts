@@ -56,7 +56,7 @@ export function stopSignals(d: WorkersContext & { launcher: WorkerLauncher }) {
 		const worker = d.registry.get({ endpoint, id: workerId });
 		if (!worker || worker.stopping.has(id)) return;
 		ended.delete(nameOf({ endpoint, id, worker: workerId }));
-		worker.stopping.set(id, { since: d.now(), failed });
+		worker.stopping.set(id, { since: d.now(), failed, attempt: worker.held.get(id)?.attempt });
 		worker.knownIdle = false;
 		releaseJob(worker, id, d.now());
 		d.events.emit("stop.sent", { endpoint, id, worker: workerId });

@@ -68,8 +68,11 @@ export interface Worker extends WorkerLife {
 	version?: string | undefined;
 	/** Handed to it and not reported. */
 	readonly held: RotatingMap<string, HeldJob>;
-	/** Jobs that it must stop, of earlier attempts or cancelled. */
-	readonly stopping: Map<string, { since: EpochMs; failed: boolean; sentAt?: EpochMs; namedAt?: EpochMs }>;
+	/** Jobs that it must stop, of earlier attempts or cancelled. `attempt`: the one that it had then. */
+	readonly stopping: Map<
+		string,
+		{ since: EpochMs; failed: boolean; attempt?: number | undefined; sentAt?: EpochMs; namedAt?: EpochMs }
+	>;
 	/**
 	 * The store has nothing open for it other than `held`: while that is empty, a ping or take without jobs need not ask
 	 * it. False after any sign of a job from another server.

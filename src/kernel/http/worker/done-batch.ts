@@ -20,7 +20,12 @@ interface LineReport {
 /** Returns per line the status that a single post would get. Throws 400 for too many lines. */
 export async function doneBatch(call: Call): Promise<AnswerOf<typeof JOB_DONE_BATCH>> {
 	const lines = await readLines(call);
-	return await Promise.all(lines.map((line) => accept(call, line)));
+	const answers: Promise<number>[] = [];
+	// Each returned job goes to the front of the queue: from the last to the first they keep their order (D54).
+	for (const [at, line] of [...lines.entries()].toReversed())
+		if (line?.report.kind === "return") answers[at] = accept(call, line);
+	for (const [at, line] of lines.entries()) answers[at] ??= accept(call, line);
+	return await Promise.all(answers);
 }
 
 /**

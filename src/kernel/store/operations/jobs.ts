@@ -55,7 +55,7 @@ function giveBack<Row extends JobRow>(
 	const returned = on !== "release";
 	const isOther = attempt === undefined ? !returned : attempt !== row.job.attempt;
 	if (isOther) return { ok: false, why: "stale", state: row.job.state };
-	const event = returned ? returnEvent(row.job, unit.attempts.list(row), on === "lose") : on;
+	const event = returned ? returnEvent(row.job, { history: unit.attempts.list(row), asLoss: on === "lose", now }) : on;
 	const lost = event !== "release";
 	const context = { now, over: true, workerEnd, returned, keepsDeadline: !lost };
 	const ended = moved(row, unit.transitions.apply(row, event, context));
@@ -78,8 +78,13 @@ export const report: SharedOperation<"jobs.report"> = {
 			return ended.ok && running !== row ? { ...ended, late: true } : ended;
 		}
 		if (!hadJob(unit, row, worker)) return { ok: false, why: "missing", state };
-		// Another worker may have the job, so the only effect is that this worker's attempts have ended.
-		unit.attempts.closeAt(row, worker);
+		// Another worker may have the job, so the only effect is that this worker's attempts have ended. A report that
+		// names its attempt says nothing of later ones.
+		const { attempt } = outcome;
+		if (attempt === undefined) unit.attempts.closeAt(row, worker);
+		else
+			for (const past of unit.attempts.list(row))
+				if (past.open && past.worker === worker && past.attempt <= attempt) unit.attempts.close(row, past, past);
 		return { ok: false, why: "stale", state };
 	},
 };

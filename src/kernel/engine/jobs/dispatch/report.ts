@@ -103,8 +103,9 @@ async function giveBack(
 		bytes: workerEnd.length,
 		signal: q.signal,
 	});
-	// A return of an earlier attempt says nothing of the one that the worker has now.
-	const isCurrent = moved.ok || attempt === undefined || attempt === before?.attempt;
+	// A return of an earlier attempt says nothing of the one that the worker has now, or is to stop.
+	const last = before?.attempt ?? worker.stopping.get(id)?.attempt;
+	const isCurrent = moved.ok || attempt === undefined || last === undefined || attempt === last;
 	if (isCurrent) {
 		releaseJobById(worker, id, { before, now: d.now() });
 		d.workers.stopSignals.over(worker, id);
