@@ -108,6 +108,8 @@ describe("readOutput", () => {
 
 	it("fails for what is not JSON, with 4 KB of it", async () => {
 		const send = `<html>${"x".repeat(9000)}`;
+		const empty = '{"status":"failed","error":""}';
+		await expect(outputOf({ headers: json, send: empty }, { failed })).rejects.toThrow(/^\{"status":"failed"/);
 		const failure = outputOf({ headers: json, send });
 		await expect(failure).rejects.toThrow(/^The answer is not JSON .*<html>x+\.\.\.$/);
 		await expect(failure).rejects.toSatisfy((error: Error) => error.message.length < 4200);

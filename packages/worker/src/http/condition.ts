@@ -17,7 +17,8 @@ export function failureIn(rules: readonly FailedRule[], value: unknown, text: st
 	const rule = rules.find((each) => holds(each, value));
 	if (!rule) return undefined;
 	const message = rule.message === undefined ? undefined : atPointer(value, rule.message);
-	return shortened(message === undefined || message === null ? text : textOf(message));
+	// The kit takes a job whose error is an empty text for one that did not fail.
+	return shortened(textOf(message ?? "") || text || "The server's answer is a failure.");
 }
 
 export function shortened(text: string): string {
