@@ -117,6 +117,25 @@ describe("readiness", () => {
 		expect(lost).toEqual(["HTTP 500 {}"]);
 	});
 
+	it("is not lost by time in which a request was open", async () => {
+		const { state, lost, readiness, clock } = await watched({ lostAfterMs: 30_000 });
+		await readiness.untilReady(never);
+		state.status = 500;
+		const closed = readiness.opened();
+		readiness.failed("HTTP 500");
+		clock.advance(100_000);
+		expect(await readiness.mayTake()).toBe(false);
+		closed();
+		clock.advance(2000);
+		expect(await readiness.mayTake()).toBe(false);
+		expect(lost).toEqual([]);
+		clock.advance(10_000);
+		readiness.answered();
+		clock.advance(29_000);
+		await readiness.mayTake();
+		expect(lost).toEqual([]);
+	});
+
 	it("a probe has timeoutMs", async () => {
 		const clock = manualClock();
 		const hanging = await httpServer(() => {});

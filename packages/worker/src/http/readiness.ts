@@ -101,7 +101,11 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 			}
 		},
 		async mayTake() {
-			if (open > 0 || isAsleep()) return isReady;
+			if (open > 0 || isAsleep()) {
+				// Time in which the server was not asked does not count.
+				if (lostAt !== undefined) lostAt = clock.now();
+				return isReady;
+			}
 			const now = clock.now();
 			if (isReady && now - contactAt < IDLE_MS) return true;
 			if (!isReady && now - probedAt < ready.everyMs) return false;
@@ -117,6 +121,7 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 		},
 		answered() {
 			contactAt = clock.now();
+			lostAt = undefined;
 		},
 	};
 }
