@@ -145,6 +145,18 @@ describe("other streams", () => {
 		expect(output).toEqual({ contentType: "audio/wav", bytes: bytes.length, data: bytes.toString("base64") });
 	});
 
+	it("ends at once when its reader stops while the server is silent", async () => {
+		const onChunk = (): void => {
+			throw new Error("enough");
+		};
+		const sent = (response: ServerResponse): void => void response.write("a");
+		await expect(streamed(sent, { as: "text", flushMs: 1 }, { onChunk })).rejects.toThrow("enough");
+	});
+
+	it("maxBytes counts bytes", async () => {
+		await expect(streamed("éé", { as: "text", output: "text" }, { maxBytes: 3 })).rejects.toThrow("maxBytes");
+	});
+
 	it("flushMs joins what arrives in this time", async () => {
 		const clock = manualClock();
 		let write: (text: string) => void = () => {};

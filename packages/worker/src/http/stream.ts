@@ -124,7 +124,8 @@ async function* gathered(
 			yield Buffer.concat(pieces);
 		}
 	} finally {
-		await source.return?.();
+		// Not awaited: a generator returns only after its read in flight, which a silent server may never end.
+		void source.return?.().catch(() => {});
 	}
 }
 
@@ -169,7 +170,7 @@ function outputOf(
 			const piece = output === "text" ? textOf(value) : text;
 			if (output === "last") kept = [];
 			kept.push(piece);
-			length = output === "last" ? piece.length : length + piece.length;
+			length = Buffer.byteLength(piece) + (output === "last" ? 0 : length);
 			if (length > maxBytes)
 				throw new JobFailure(`The stream is larger than ${maxBytes} bytes (http.answer.maxBytes).`);
 		},
