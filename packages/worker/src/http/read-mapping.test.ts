@@ -31,6 +31,18 @@ describe("readMapping", () => {
 		});
 	});
 
+	it("a route that names its job may cancel one of several", () => {
+		const call = { path: "/cancel", body: { id: "{job.uuid}" } };
+		expect(readMapping({ port: 1, concurrency: 2, cancel: call })).toMatchObject({ ok: true });
+	});
+
+	it("a number in one list of errors leaves the defaults of the others", () => {
+		expect(readMapping({ port: 1, errors: { fail: [503, "4xx"], lose: [500] } })).toMatchObject({
+			ok: true,
+			mapping: { errors: { fail: [503, "4xx"], busy: [408, 425, 429], lose: [500] } },
+		});
+	});
+
 	it("credentials go with every call, other headers with that of the job only", () => {
 		const read = readMapping({
 			port: 1,
@@ -87,6 +99,7 @@ describe("readMapping", () => {
 		[{ port: 1, progress: { from: "poll", percent: "/p" } }, "must not be poll without http.async"],
 		[{ port: 1, progress: { percent: "/p" } }, "http.progress.path is missing"],
 		[{ port: 1, cancel: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],
+		[{ port: 1, concurrency: 2, cancel: { path: "/interrupt" } }, "http.cancel.path has a route that does not name"],
 		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
 	])("refuses %j", (value, sentence) => {

@@ -1,16 +1,19 @@
 /** Reads a mapping and refuses what cannot work, with the member's path and what to write instead. */
 import { type CallNames, checkNames, readCall, readStatuses, textPointer } from "./read-call.ts";
-import type {
-	AsyncMapping,
-	Call,
-	CancelMapping,
-	Condition,
-	Mapping,
-	Place,
-	ProgressMapping,
-	Ready,
-	SleepMapping,
-	StreamMapping,
+import {
+	type AsyncMapping,
+	type Call,
+	type CancelMapping,
+	type Condition,
+	type ErrorMapping,
+	hasStatus,
+	type Mapping,
+	type Place,
+	type ProgressMapping,
+	type Ready,
+	type SleepMapping,
+	type StatusList,
+	type StreamMapping,
 } from "./mapping.ts";
 import { ObjectReader } from "./mapping-reader.ts";
 import { namesIn } from "./template.ts";
@@ -49,6 +52,7 @@ export function readMapping(value: unknown): ReadMapping {
 		body: { as: "json", template: "{input}" },
 		files: true,
 	});
+	const concurrency = root.integer("concurrency", { min: 1, max: 10_000, fallback: 1 });
 	const mapping: Mapping = {
 		place: readPlace(root),
 		ready: readReady(root.object("ready") ?? new ObjectReader({}, "http.ready", faults)),
@@ -71,14 +75,12 @@ export function readMapping(value: unknown): ReadMapping {
 		stream,
 		async,
 		progress: readProgress(root.object("progress"), { stream: stream !== undefined, async: async !== undefined }),
-		cancel: readCancel(root.object("cancel") ?? new ObjectReader({}, "http.cancel", faults), async !== undefined),
-		errors: {
-			fail: readStatuses(errors, "fail", ["3xx", "4xx", 500]),
-			busy: readStatuses(errors, "busy", [408, 425, 429, 503]),
-			lose: readStatuses(errors, "lose", [502, 504]),
-			busyMs: errors.integer("busyMs", { min: 0, max: DAY_MS, fallback: 60_000, unit: "ms" }),
-		},
-		concurrency: root.integer("concurrency", { min: 1, max: 10_000, fallback: 1 }),
+		cancel: readCancel(root.object("cancel") ?? new ObjectReader({}, "http.cancel", faults), {
+			isAsync: async !== undefined,
+			isAlone: concurrency === 1,
+		}),
+		errors: readErrors(errors),
+		concurrency,
 		timeouts: {
 			connectMs: timeouts.integer("connectMs", { min: 1, max: DAY_MS, fallback: 5000, unit: "ms" }),
 			silenceMs: timeouts.integer("silenceMs", { min: 0, max: DAY_MS, fallback: 0, unit: "ms" }),
@@ -237,13 +239,36 @@ function readProgress(
 	return read;
 }
 
-function readCancel(reader: ObjectReader, isAsync: boolean): CancelMapping {
+/** A status that one list names as a number is left out of the defaults of the others. */
+function readErrors(reader: ObjectReader): ErrorMapping {
+	const given = (name: string): StatusList | undefined =>
+		reader.has(name) ? readStatuses(reader, name, []) : undefined;
+	const lists = { fail: given("fail"), busy: given("busy"), lose: given("lose") };
+	const named = Object.values(lists).flatMap((list) => list ?? []);
+	const without = (defaults: StatusList): StatusList =>
+		defaults.filter((each) => typeof each === "string" || !hasStatus(named, each, true));
+	return {
+		fail: lists.fail ?? without(["3xx", "4xx", 500]),
+		busy: lists.busy ?? without([408, 425, 429, 503]),
+		lose: lists.lose ?? without([502, 504]),
+		busyMs: reader.integer("busyMs", { min: 0, max: DAY_MS, fallback: 60_000, unit: "ms" }),
+	};
+}
+
+/** `isAlone`: the server has one job at a time. */
+function readCancel(reader: ObjectReader, { isAsync, isAlone }: { isAsync: boolean; isAlone: boolean }): CancelMapping {
 	const names = isAsync ? FOR_SUBMITTED : FOR_JOB;
 	const read: CancelMapping = {
 		call: reader.has("path") ? readCall(reader, { names, method: "POST" }) : undefined,
 		ending: reader.oneOf("then", ["close", "wait", "kill"], "close"),
 		waitMs: reader.integer("waitMs", { min: 1, max: DAY_MS, fallback: 5000, unit: "ms" }),
 	};
+	// Without a name, as routes that interrupt what runs, it would end another job.
+	if (read.call && !isAlone && !namesIn(read.call).some((name) => /^(?:job|submit|poll|input)\b/.test(name)))
+		reader.fault(
+			"path",
+			`has a route that does not name the job: write {${isAsync ? "submit.id" : "job.uuid"}} or such, or http.concurrency: 1.`,
+		);
 	reader.end();
 	return read;
 }
