@@ -72,7 +72,7 @@ describe("prepareRequest", () => {
 			jobOf({ model: "a/b", lang: "fi" }),
 			{ TOKEN: "t" },
 		);
-		expect(request.path).toBe("/m/a%2Fb?v=1&lang=fi&q=a+b%267f");
+		expect(request.path).toBe("/m/a%20b?v=1&lang=fi&q=a+b%267f");
 		expect(request.headers).toMatchObject({ authorization: "Bearer t" });
 		expect(request.headers).not.toHaveProperty("x-none");
 		expect(request.text).toBe('{"input":{"model":"a/b","lang":"fi"},"id":"7f","port":8000}');

@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { atPointer, fill, fillHeaders, fillPath, fillTexts, lookUp } from "./template.ts";
 
 const names = {
-	input: { text: "a/b", n: 7, zero: 0, no: null, list: ["x", { y: 1 }], dots: "..", slash: "a\r\nb", half: "\ud800" },
+	input: {
+		text: "a/b",
+		n: 7,
+		zero: 0,
+		no: null,
+		list: ["x", { y: 1 }],
+		dots: "..",
+		slash: "a\r\nb",
+		half: "\ud800",
+		space: "a b?%",
+	},
 	job: { id: "sync-1", uuid: "1" },
 	env: { TOKEN: "t" },
 };
@@ -39,18 +49,23 @@ describe("fill", () => {
 
 describe("fillPath", () => {
 	it("makes each value one percent-encoded segment", () => {
-		expect(fillPath("/m/{input.text}/run?x=1", names)).toBe("/m/a%2Fb/run?x=1");
+		expect(fillPath("/m/{input.space}/run?x=1", names)).toBe("/m/a%20b%3F%25/run?x=1");
 	});
 
 	it.each([
 		["/{input.dots}", '"." or ".."'],
 		["/.{input.dot}", '"." or ".."'],
+		["/{input.text}", 'must not contain "/"'],
+		["/{input.back}", 'must not contain "/"'],
+		["/{input.nul}", 'must not contain "/"'],
 		["/{input.none}", "needs input.none"],
 		["/{input.no}", "needs input.no"],
 		["/{input.list}", "must be a text or a number"],
 		["/{input.half}", "not valid Unicode"],
 	])("refuses %s", (path, sentence) => {
-		expect(() => fillPath(path, { ...names, input: { ...names.input, dot: "." } })).toThrow(sentence);
+		expect(() => fillPath(path, { ...names, input: { ...names.input, dot: ".", back: "a\\b", nul: "a\0" } })).toThrow(
+			sentence,
+		);
 	});
 });
 

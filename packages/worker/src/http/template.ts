@@ -11,6 +11,8 @@ export type Names = Readonly<Record<string, unknown>>;
 const NAME = /\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}/g;
 const WHOLE = /^\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}$/;
 /** What a header cannot carry (RFC 9110), and would end it. */
+/** What leads to another path in servers that decode it before they route, or in file systems. */
+const NOT_IN_SEGMENT = /[/\\\0]/;
 const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Returns the names that a template uses, of all texts within it. */
@@ -74,12 +76,13 @@ export function fillPath(template: string, names: Names): string {
 		try {
 			return encodeURIComponent(textOf(value));
 		} catch {
+		const text = textOf(value);
+		if (NOT_IN_SEGMENT.test(text)) throw refused();
 			throw new JobFailure(`${name} cannot be a part of the path: it is not valid Unicode.`);
 		}
 	});
 	const [segments = ""] = path.split("?", 1);
-	if (segments.split("/").some((each) => each === "." || each === ".."))
-		throw new JobFailure('A value within the path must not make a segment "." or "..".');
+	if (segments.split("/").some((each) => each === "." || each === "..")) throw refused();
 	return path;
 }
 
