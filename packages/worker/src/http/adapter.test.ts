@@ -239,10 +239,11 @@ describe("sleep", () => {
 	it("fails with a sentence, and is not asleep then", async () => {
 		const files = workerFiles("w", mkdtempSync(join(tmpdir(), "sluice-test-")));
 		cleanups.push(() => files.remove());
-		const server = await serving((_request, response) => response.writeHead(403).end("disabled"));
-		const mapping = mappingOf({ port: server.port, sleep: { path: "/sleep" } });
-		const options = { mapping, env: {}, files, clock: systemClock, randomId: randomUUID };
-		await expect(sleepServer(options)).rejects.toThrow("POST /sleep was answered with HTTP 403: disabled");
+		const server = await serving((_request, response) => response.writeHead(403).end("disabled by t0ken"));
+		const headers = { authorization: "Bearer {env.TOKEN}" };
+		const mapping = mappingOf({ port: server.port, sleep: { path: "/sleep", headers } });
+		const options = { mapping, env: { TOKEN: "t0ken" }, files, clock: systemClock, randomId: randomUUID };
+		await expect(sleepServer(options)).rejects.toThrow(/^POST \/sleep was answered with HTTP 403: disabled by \*\*\*$/);
 		expect(files.isAsleep()).toBe(false);
 		await expect(sleepServer({ ...options, mapping: mappingOf({}) })).rejects.toThrow("http.sleep is missing");
 	});

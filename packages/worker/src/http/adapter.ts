@@ -4,6 +4,7 @@ import { createLog } from "../log.ts";
 import { readLogSettings } from "../settings.ts";
 import { type Environment, runWorker } from "../worker.ts";
 import { serverAt } from "./connection.ts";
+import { hideCredentials } from "./credentials.ts";
 import { createJobHandler } from "./job-handler.ts";
 import type { Mapping } from "./mapping.ts";
 import { createReadiness } from "./readiness.ts";
@@ -46,7 +47,9 @@ const KILLED = 137;
  */
 export async function runAdapter(options: AdapterOptions): Promise<number> {
 	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes } = options;
-	const log = createLog(readLogSettings(env), write);
+	const hide = hideCredentials(mapping, env);
+	const writeLine = createLog(readLogSettings(env), write);
+	const log: Log = (level, message, jobId) => writeLine(level, hide(message), jobId);
 	const files = workerFiles(env["RUNPOD_POD_ID"], folder);
 	const given = "port" in mapping.place ? mapping.place.port : undefined;
 	if (given === 0 && command.length === 0) throw new Error("http.port: 0 needs a command: write the server's port.");

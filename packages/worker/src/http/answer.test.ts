@@ -28,7 +28,12 @@ async function outputOf(
 	{
 		headers = {},
 		send,
-	}: { headers?: OutgoingHttpHeaders; send: string | Buffer | ((response: ServerResponse) => void) },
+		temporary = folder,
+	}: {
+		headers?: OutgoingHttpHeaders;
+		send: string | Buffer | ((response: ServerResponse) => void);
+		temporary?: string;
+	},
 	mapping: object = {},
 ): Promise<string> {
 	server = await httpServer((_request, response) => {
@@ -44,7 +49,7 @@ async function outputOf(
 		headers: {},
 		...limits,
 	});
-	return (await readOutput(received, { answer, failed, folder })).text;
+	return (await readOutput(received, { answer, failed, folder: temporary })).text;
 }
 
 const json = { "content-type": "application/json; charset=utf-8" };
@@ -103,13 +108,13 @@ describe("readOutput", () => {
 		await expect(outputOf({ headers: json, send }, { failed })).rejects.toThrow(/^out of memory$/);
 		await expect(outputOf({ headers: json, send: '{"status":{"a":1}}' }, { failed })).rejects.toThrow('{"status"');
 		await expect(outputOf({ headers: json, send: '{"fault":{"code":3}}' }, { failed })).rejects.toThrow("code");
+		const empty = '{"status":"failed","error":""}';
+		await expect(outputOf({ headers: json, send: empty }, { failed })).rejects.toThrow(/^\{"status":"failed"/);
 		expect(await outputOf({ headers: json, send: '{"fault":null}' }, { failed })).toBe('{"fault":null}');
 	});
 
 	it("fails for what is not JSON, with 4 KB of it", async () => {
 		const send = `<html>${"x".repeat(9000)}`;
-		const empty = '{"status":"failed","error":""}';
-		await expect(outputOf({ headers: json, send: empty }, { failed })).rejects.toThrow(/^\{"status":"failed"/);
 		const failure = outputOf({ headers: json, send });
 		await expect(failure).rejects.toThrow(/^The answer is not JSON .*<html>x+\.\.\.$/);
 		await expect(failure).rejects.toSatisfy((error: Error) => error.message.length < 4200);
@@ -130,6 +135,19 @@ describe("readOutput", () => {
 			response.write(Buffer.alloc(2 * MB), () => response.destroy());
 		};
 		await expect(outputOf({ send: breaks })).rejects.toMatchObject({ kind: "broken" });
+	});
+
+	it("returns the job with a loss when the disk does not take the answer", async () => {
+		const missing = join(folder, "missing");
+		const options = { headers: { "content-type": "image/png" }, send: Buffer.alloc(2 * MB), temporary: missing };
+		await expect(outputOf(options)).rejects.toMatchObject({ name: "JobReturn", loss: true });
+	});
+
+	it("keeps integers above 2^53 of a selected value", async () => {
+		const send = '{"a":{"seed":9223372036854775807,"x":1.5,"n":-12345678901234567890}}';
+		expect(await outputOf({ headers: json, send }, { answer: { at: "/a" } })).toBe(
+			'{"seed":9223372036854775807,"x":1.5,"n":-12345678901234567890}',
+		);
 	});
 
 	it("refuses an encoding that it did not ask for", async () => {

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { RawJson } from "../raw-json.ts";
 import { failureIn, shortened } from "./condition.ts";
+import { parseExact } from "./exact-json.ts";
 import type { Exchange } from "./exchange.ts";
 import { JobFailure } from "./job-failure.ts";
 import type { FailedRule, Mapping } from "./mapping.ts";
@@ -25,18 +26,19 @@ export interface AnswerOptions {
  */
 export async function readOutput(received: Exchange, options: AnswerOptions): Promise<RawJson> {
 	const { maxBytes, as } = options.answer;
-	const tooLarge = `The answer is larger than ${maxBytes} bytes (http.answer.maxBytes).`;
 	const encoding = received.headers["content-encoding"] ?? "identity";
 	if (encoding !== "identity" || Number(received.headers["content-length"] ?? 0) > maxBytes) {
 		received.close();
-		throw new JobFailure(encoding === "identity" ? tooLarge : `The answer is encoded as ${encoding}, unasked.`);
+		throw encoding === "identity"
+			? tooLarge("The answer", maxBytes)
+			: new JobFailure(`The answer is encoded as ${encoding}, unasked.`);
 	}
 	let body: Spool;
 	try {
 		const { folder } = options;
 		body = await spool(received.body, { maxBytes, ...(folder !== undefined && { folder }) });
 	} catch (error) {
-		throw error instanceof TooLargeError ? new JobFailure(tooLarge) : error;
+		throw error instanceof TooLargeError ? tooLarge("The answer", maxBytes) : error;
 	}
 	try {
 		const type = received.headers["content-type"] ?? "";
@@ -49,6 +51,10 @@ export async function readOutput(received: Exchange, options: AnswerOptions): Pr
 	} finally {
 		await body.release();
 	}
+}
+
+export function tooLarge(what: string, maxBytes: number): JobFailure {
+	return new JobFailure(`${what} is larger than ${maxBytes} bytes (http.answer.maxBytes).`);
 }
 
 /** The bytes of a text if they are its UTF-8. */
@@ -72,10 +78,10 @@ function rawOutput(text: string): RawJson {
 	return new RawJson(text.length > LARGE ? Buffer.from(text) : text);
 }
 
-/** Throws {@link JobFailure}. */
+/** As {@link parseExact}. Throws {@link JobFailure}. */
 export function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseExact(text);
 	} catch (error) {
 		throw new JobFailure(shortened(`The answer is not JSON (${(error as Error).message}): ${text}`));
 	}

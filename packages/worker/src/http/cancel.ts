@@ -18,7 +18,10 @@ export interface CancelOptions {
 	log: (message: string) => void;
 }
 
-/** Resolves when nothing more is done about the job. Never rejects. */
+/**
+ * Resolves when nothing more is done about the job: with true if the server had ended it before its connections were
+ * closed. Never rejects.
+ */
 export async function cancelJob({
 	cancel: { ending, waitMs },
 	isAsync,
@@ -28,7 +31,7 @@ export async function cancelJob({
 	kill,
 	clock,
 	log,
-}: CancelOptions): Promise<void> {
+}: CancelOptions): Promise<boolean> {
 	try {
 		await callRoute();
 	} catch (error) {
@@ -37,7 +40,7 @@ export async function cancelJob({
 	if (ending !== "kill" && (ending === "wait" || isAsync)) await clock.sleep(waitMs, ended);
 	const hasEnded = ended.aborted;
 	close();
-	if (ending === "close" && !isAsync) return;
-	if (ending === "kill" || !hasEnded)
+	if (!hasEnded && (ending !== "close" || isAsync))
 		kill(ending === "kill" ? "its job was cancelled" : `its job did not end in ${waitMs} ms`);
+	return hasEnded;
 }

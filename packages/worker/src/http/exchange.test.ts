@@ -148,8 +148,8 @@ describe("readStart", () => {
 			}),
 		);
 		const answer = await ask(server.port);
-		const { text: start, complete } = await readStart(answer, { maxBytes: 4095, withinMs: 5000, clock: systemClock });
-		expect([start, complete]).toEqual(["é".repeat(2047), false]);
+		const { text: start, end } = await readStart(answer, { maxBytes: 4095, withinMs: 5000, clock: systemClock });
+		expect([start, end]).toEqual(["é".repeat(2047), "bound"]);
 	});
 
 	it("ends a body that never ends in time", async () => {
@@ -160,7 +160,7 @@ describe("readStart", () => {
 			readStart(answer, { maxBytes: 9, withinMs: 700, clock }),
 			new Promise((resolve) => setImmediate(resolve)).then(() => clock.pass(700)),
 		]);
-		expect(piece.complete).toBe(false);
+		expect(piece.end).toBe("cut");
 	});
 });
 

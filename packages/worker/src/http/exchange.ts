@@ -19,6 +19,8 @@ export interface ExchangeOptions extends ConnectOptions {
 	/** Names in lower case. */
 	headers: Readonly<Record<string, string>>;
 	body?: RequestBody | undefined;
+	/** Called when the connection is open, before the first byte is written. */
+	onConnected?: () => void;
 }
 
 export interface Exchange {
@@ -37,6 +39,7 @@ export interface Exchange {
 export async function exchange(server: Server, options: ExchangeOptions): Promise<Exchange> {
 	const { method, path, headers, body, signal } = options;
 	const socket = await connect(server, options);
+	options.onConnected?.();
 	const request = httpRequest({
 		createConnection: () => socket,
 		method,
@@ -93,14 +96,17 @@ export interface ReadOptions {
 	clock: ConnectOptions["clock"];
 }
 
-/** The start of a body as text. `complete` is false if it is longer, or did not end in time. Never rejects. */
+/**
+ * The start of a body as text. `end`: why the read ended: at the body's own end, at `maxBytes` of a longer one, or cut
+ * by the connection or the time. Never rejects.
+ */
 export async function readStart(
 	answer: Exchange,
 	{ maxBytes, withinMs, clock }: ReadOptions,
-): Promise<{ text: string; complete: boolean }> {
+): Promise<{ text: string; end: "whole" | "bound" | "cut" }> {
 	const pieces: Buffer[] = [];
 	let length = 0;
-	let complete = false;
+	let end: "whole" | "bound" | "cut" = "cut";
 	const read = new AbortController();
 	if (withinMs !== undefined) void clock.sleep(withinMs, read.signal).then(() => answer.close());
 	try {
@@ -109,7 +115,7 @@ export async function readStart(
 			length += piece.length;
 			if (length > maxBytes) break;
 		}
-		complete = length <= maxBytes;
+		end = length <= maxBytes ? "whole" : "bound";
 	} catch {
 		// What arrived is enough for an error, and incomplete for all else.
 	} finally {
@@ -117,5 +123,5 @@ export async function readStart(
 	}
 	// A character that the cut splits is omitted.
 	const text = new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true });
-	return { text, complete };
+	return { text, end };
 }

@@ -2,6 +2,7 @@
 import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import { isIP } from "node:net";
+import { JobReturn } from "../job-return.ts";
 import { isPublic } from "./address.ts";
 import { type ConnectOptions, serverOf } from "./connection.ts";
 import { exchange } from "./exchange.ts";
@@ -10,24 +11,35 @@ import { JobFailure } from "./job-failure.ts";
 
 /** Maximum size of a fetched file, bytes. */
 const MAX_FILE = 100 * 1_048_576;
+/** Time for a file, ms. */
+const FETCH_MS = 300_000;
 
 export interface FetchOptions extends ConnectOptions {
 	/** Public addresses: https only, to an address that is checked once and then used. */
 	urls: "public" | "any";
 	resolve?: (host: string) => Promise<string[]>;
+	/** Where temporary files are. Default: that of the system. */
+	folder?: string;
 }
 
-/** The file, and its content type if the answer has one. Throws a {@link JobFailure} that names `what`. */
+/**
+ * The file, and its content type if the answer has one. Throws a {@link JobFailure} that names `what`, and
+ * {@link JobReturn} for what another time or another worker may not meet.
+ */
 export async function fetchFile(
 	text: string,
 	what: string,
-	{ urls, resolve = addressesOf, ...options }: FetchOptions,
+	{ urls, folder, resolve = addressesOf, ...options }: FetchOptions,
 ): Promise<{ spool: Spool; type: string | undefined; name: string | undefined }> {
 	const url = URL.parse(text);
 	if (!url || (url.protocol !== "https:" && urls === "public"))
 		throw new JobFailure(`${what} must be an https address.`);
 	if (url.username || url.password) throw new JobFailure(`${what} must be an address without user and password.`);
 	const host = url.hostname.replace(/^\[|\]$/g, "");
+	const { clock, signal } = options;
+	const timeout = new AbortController();
+	const done = new AbortController();
+	void clock.sleep(FETCH_MS, done.signal).then(() => timeout.abort());
 	try {
 		const addresses = isIP(host) ? [host] : await resolve(host);
 		const allowed =
@@ -36,6 +48,7 @@ export async function fetchFile(
 		const path = `${url.pathname}${url.search}`;
 		const answer = await exchange(serverOf(url, allowed[0], ""), {
 			...options,
+			signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
 			method: "GET",
 			path,
 			headers: { accept: "*/*" },
@@ -44,13 +57,23 @@ export async function fetchFile(
 			answer.close();
 			throw new JobFailure(`${what}: ${host} answered with HTTP ${answer.status} instead of the file.`);
 		}
+		if (Number(answer.headers["content-length"] ?? 0) > MAX_FILE) {
+			answer.close();
+			throw new TooLargeError(`larger than ${MAX_FILE} bytes`);
+		}
 		const type = answer.headers["content-type"];
 		const name = decodeName(url.pathname.split("/").at(-1));
-		return { spool: await spool(answer.body, { maxBytes: MAX_FILE }), type, name };
+		const limits = { maxBytes: MAX_FILE, ...(folder !== undefined && { folder }) };
+		return { spool: await spool(answer.body, limits), type, name };
 	} catch (error) {
-		if (error instanceof JobFailure) throw error;
-		const reason = error instanceof TooLargeError ? `the file is ${error.message}` : (error as Error).message;
+		if (error instanceof JobFailure || error instanceof JobReturn) throw error;
+		const { message, code } = error as NodeJS.ErrnoException;
+		if (code === "EAI_AGAIN") throw new JobReturn(`${what}: the address of ${host} cannot be resolved now: ${message}`);
+		const late = timeout.signal.aborted && `it did not arrive within ${FETCH_MS} ms`;
+		const reason = error instanceof TooLargeError ? `the file is ${message}` : late || message;
 		throw new JobFailure(`${what}: the file could not be fetched from ${host}: ${reason}.`);
+	} finally {
+		done.abort();
 	}
 }
 

@@ -1,90 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import {
-	httpServer,
-	type ManualClock,
-	manualClock,
-	type Received,
-	type TestServer,
-} from "../../../../test/support/worker-kit/http-servers.ts";
-import { cancelBy, jobOf, mappingOf } from "../../../../test/support/worker-kit/mapping.ts";
-import { systemClock } from "../clock.ts";
-import { RawJson } from "../raw-json.ts";
-import { StreamOutput } from "../stream-output.ts";
-import { serverAt } from "./connection.ts";
-import { createJobHandler } from "./job-handler.ts";
-import { createReadiness } from "./readiness.ts";
+import { manualClock, type Received } from "../../../../test/support/worker-kit/http-servers.ts";
+import { closeServers, handlerOf, json } from "../../../../test/support/worker-kit/job-handler.ts";
+import { cancelBy } from "../../../../test/support/worker-kit/mapping.ts";
 
-const servers: TestServer[] = [];
-afterEach(async () => {
-	for (const server of servers.splice(0)) await server.close();
-});
-
-/** A handler before a server. `answer` gets the requests; what the handler does is recorded. */
-async function handlerOf(
-	mapping: object,
-	answer: (request: Received, response: ServerResponse) => void,
-	clock: typeof systemClock | ManualClock = systemClock,
-) {
-	const server = await httpServer(answer);
-	servers.push(server);
-	const whole = mappingOf({ ...mapping, port: server.port });
-	const kills: string[] = [];
-	const progress: unknown[] = [];
-	const logs: string[] = [];
-	const place = serverAt({ port: server.port });
-	const readiness = createReadiness({
-		server: place,
-		ready: whole.ready,
-		headers: {},
-		clock,
-		log: () => {},
-		isAsleep: () => false,
-		onLost: () => {},
-	});
-	const handler = createJobHandler({
-		mapping: whole,
-		server: place,
-		port: server.port,
-		env: { TOKEN: "t" },
-		readiness,
-		kill: (reason) => void kills.push(reason),
-		clock,
-		randomId: () => "b",
-	});
-	/** Runs one job; a stream's chunks are a list. */
-	async function run(
-		input: unknown,
-		signal = new AbortController().signal,
-		onChunk: () => void = () => {},
-	): Promise<unknown> {
-		const context = {
-			signal,
-			workerId: "w",
-			log: (line: string) => void logs.push(line),
-			progress: async (value: unknown) => void progress.push(value),
-		};
-		try {
-			const value = (await handler(jobOf(input, { run: 1 }), context)) as unknown;
-			if (value instanceof RawJson || !(Symbol.asyncIterator in (value as object))) return shown(value);
-			const chunks: unknown[] = [];
-			for await (const each of value as AsyncIterable<unknown>) {
-				chunks.push(shown(each));
-				onChunk();
-			}
-			return chunks;
-		} catch (error) {
-			return error;
-		}
-	}
-	return { run, server, kills, progress, logs };
-}
-
-const shown = (value: unknown): unknown =>
-	value instanceof RawJson || value instanceof StreamOutput ? JSON.parse(value.text) : value;
-
-const json = (response: ServerResponse, value: unknown, status = 200): void =>
-	void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+afterEach(closeServers);
 
 describe("a job", () => {
 	it("becomes a request, and its answer the output", async () => {
@@ -101,6 +21,23 @@ describe("a job", () => {
 		expect(await run({})).toEqual({ error: "The path of the request needs input.model, which the job does not have." });
 		expect(server.received).toEqual([]);
 		expect(await run({ model: "m" })).toEqual({ error: 'HTTP 422: {"detail":"no"}' });
+	});
+
+	it("does not show the server's credentials in errors and logs", async () => {
+		const request = { headers: { authorization: "Bearer {env.TOKEN}" } };
+		const cancel = { path: "/cancel" };
+		const stop = new AbortController();
+		const mapping = { request, cancel: cancelBy("close", cancel), errors: { lose: [502] } };
+		const { run, logs } = await handlerOf(mapping, ({ url, body, headers }, response) => {
+			const status = Number(body.toString());
+			if (url === "/cancel") response.socket!.destroy();
+			else if (status > 0) response.writeHead(status).end(`no ${headers.authorization}`);
+			else stop.abort();
+		});
+		expect(await run(422)).toEqual({ error: "HTTP 422: no Bearer ***" });
+		expect(await run(502)).toMatchObject({ message: "HTTP 502: no Bearer ***", loss: true });
+		await run(0, stop.signal);
+		expect(logs.join("")).not.toContain("t0ken");
 	});
 
 	it("streams where the input asks for it and the server does", async () => {
@@ -126,6 +63,12 @@ describe("a job", () => {
 		});
 		expect(await run({ x: 1 })).toEqual([{ a: 1 }, { error: "bad" }]);
 		expect(await run({ x: "break" })).toMatchObject({ name: "JobReturn", loss: true });
+	});
+
+	it("an error without a text fails all the same", async () => {
+		const stream = { as: "ndjson", when: "always", error: "/error" };
+		const { run } = await handlerOf({ stream }, (_request, response) => response.end('{"error":""}\n'));
+		expect(await run({})).toEqual([{ error: '{"error":""}' }]);
 	});
 
 	it("reports progress of another path while the request is open", async () => {
@@ -162,7 +105,7 @@ describe("the asynchronous form", () => {
 	const states = (...list: (object | number)[]) => {
 		let at = 0;
 		return ({ url }: Received, response: ServerResponse): void => {
-			if (url === "/") return json(response, { id: "a/1" }, 202);
+			if (url === "/") return json(response, { id: "a 1" }, 202);
 			if (url.startsWith("/result")) return json(response, { picture: url });
 			const state = list[Math.min(at, list.length - 1)]!;
 			at += 1;
@@ -184,7 +127,7 @@ describe("the asynchronous form", () => {
 		expect(await run({})).toBe("/result/k");
 		expect(server.received.map(({ method, url }) => `${method} ${url}`)).toEqual([
 			"POST /",
-			...Array<string>(4).fill("GET /jobs/a%2F1"),
+			...Array<string>(4).fill("GET /jobs/a%201"),
 			"GET /result/k",
 		]);
 		expect(server.received.filter(({ headers }) => "idempotency-key" in headers)).toHaveLength(1);
@@ -204,6 +147,35 @@ describe("the asynchronous form", () => {
 	])("%s", async (_name, list, result) => {
 		const { run } = await handlerOf({ async }, states(...list));
 		expect(await run({})).toEqual("name" in result ? expect.objectContaining(result) : result);
+	});
+
+	it("a failed state with an empty message fails", async () => {
+		const failed = [{ at: "/state", in: ["failed"], message: "/why" }];
+		const { run } = await handlerOf({ async, failed }, states({ state: "failed", why: "" }));
+		expect(await run({})).toEqual({ error: '{"state":"failed","why":""}' });
+	});
+
+	it("asks a busy server for the result again, and any other refusal of it is a loss", async () => {
+		const mapping = { async: { ...async, result: { path: "/result" } } };
+		const refusals = [503, 429];
+		const { run } = await handlerOf(mapping, (request, response) => {
+			const status = request.url === "/result" ? refusals.shift() : undefined;
+			if (status === undefined) states({ state: "done" })(request, response);
+			else response.writeHead(status).end("no");
+		});
+		expect(await run({})).toEqual({ picture: "/result" });
+		refusals.push(404);
+		expect(await run({})).toMatchObject({ name: "JobReturn", loss: true });
+	});
+
+	it.each([
+		[{ id: "x".repeat(100) }, { state: "done" }],
+		[{ id: 1 }, { state: "done", x: "x".repeat(100) }],
+	])("fails for an answer over maxBytes: %j, %j", async (submission, state) => {
+		const { run } = await handlerOf({ async, answer: { maxBytes: 60 } }, ({ url }, response) =>
+			json(response, url === "/" ? submission : state),
+		);
+		expect(await run({})).toEqual({ error: expect.stringContaining("larger than 60 bytes (http.answer.maxBytes)") });
 	});
 
 	it("a server that misses the job only for a time is asked again", async () => {
@@ -252,128 +224,5 @@ describe("the asynchronous form", () => {
 		});
 		await run({}, stop.signal);
 		expect(kills).toEqual(["its job did not end in 150 ms"]);
-	});
-});
-
-describe("a stop of the service", () => {
-	/** A request that stays open. */
-	async function open(mapping: object, onCancel: (finish: () => void) => void = () => {}) {
-		const stop = new AbortController();
-		const closed = Promise.withResolvers<void>();
-		let finish = (): void => {};
-		const started = await handlerOf(mapping, (request, response) => {
-			if (request.url === "/cancel") {
-				json(response, {});
-				return onCancel(finish);
-			}
-			response.on("close", () => closed.resolve());
-			finish = () => json(response, "half");
-			stop.abort();
-		});
-		return { ...started, stop, closed: closed.promise };
-	}
-
-	it("close: closes the connection at once, and does not end the server", async () => {
-		const { run, stop, closed, kills } = await open({});
-		await run({}, stop.signal);
-		await closed;
-		expect(kills).toEqual([]);
-	});
-
-	it("wait: calls the route and lets the request end", async () => {
-		const cancel = cancelBy("wait", { path: "/cancel" });
-		const { run, stop, kills } = await open({ cancel }, (finish) => finish());
-		expect(await run({}, stop.signal)).toBe("half");
-		expect(kills).toEqual([]);
-	});
-
-	it("the handler returns only after the answer to the route", async () => {
-		const order: string[] = [];
-		const stop = new AbortController();
-		let finish = (): void => {};
-		const cancel = cancelBy("wait", { path: "/cancel" });
-		const { run } = await handlerOf({ cancel }, ({ url }, response) => {
-			if (url === "/") {
-				finish = () => json(response, "half");
-				return stop.abort();
-			}
-			finish();
-			response.on("finish", () => order.push("cancelled"));
-			return void systemClock.sleep(50).then(() => json(response, {}));
-		});
-		await run({}, stop.signal);
-		expect([...order, "returned"]).toEqual(["cancelled", "returned"]);
-	});
-
-	it("wait: ends a server whose request stays open", async () => {
-		const { run, stop, closed, kills } = await open({ cancel: cancelBy("wait", { path: "/cancel", waitMs: 100 }) });
-		await run({}, stop.signal);
-		await closed;
-		expect(kills).toEqual(["its job did not end in 100 ms"]);
-	});
-
-	it("kill: ends the server", async () => {
-		const { run, stop, kills } = await open({ cancel: cancelBy("kill") });
-		await run({}, stop.signal);
-		expect(kills).toEqual(["its job was cancelled"]);
-	});
-
-	it("never ends a server that has other jobs", async () => {
-		const stops = [new AbortController(), new AbortController()];
-		let count = 0;
-		const { run, kills } = await handlerOf({ concurrency: 2, cancel: cancelBy("kill") }, (_request, response) => {
-			count += 1;
-			if (count === 2) stops[0]!.abort();
-			response.on("close", () => stops[1]!.abort());
-		});
-		const first = run({}, stops[0]!.signal);
-		const second = run({}, stops[1]!.signal);
-		await first;
-		expect(kills).toEqual([]);
-		stops[1]!.abort();
-		await second;
-		expect(kills).toEqual(["its job was cancelled"]);
-	});
-
-	it("ends a stream", async () => {
-		const stop = new AbortController();
-		const { run } = await handlerOf({ stream: { as: "text", when: "always" } }, (_request, response) => {
-			response.write("a");
-			stop.abort();
-		});
-		await run({}, stop.signal);
-	});
-});
-
-describe("silence", () => {
-	it("of a stream is a loss, and ends the server", async () => {
-		const mapping = { stream: { as: "text", when: "always" }, timeouts: { silenceMs: 80 } };
-		const { run, kills } = await handlerOf(mapping, (_request, response) => response.write("a"));
-		expect(await run({})).toMatchObject({ message: "The server sent nothing for 80 ms.", loss: true });
-		expect(kills).toEqual(["it sent nothing for 80 ms"]);
-	});
-
-	it("is not that of a stream whose chunks the service does not take", async () => {
-		const clock = manualClock();
-		const stream = { as: "ndjson", when: "always" };
-		const { run, kills } = await handlerOf(
-			{ stream, timeouts: { silenceMs: 80 } },
-			(_request, response) => response.end("1\n2\n"),
-			clock,
-		);
-		expect(await run({}, undefined, () => clock.advance(100))).toEqual([1, 2, [1, 2]]);
-		expect(kills).toEqual([]);
-	});
-
-	it("of a poll is a loss", async () => {
-		const mapping = {
-			async: { path: "/j", done: ["d"], everyMs: 10 },
-			cancel: { waitMs: 50 },
-			timeouts: { silenceMs: 80 },
-		};
-		const { run } = await handlerOf(mapping, ({ url }, response) => {
-			if (url === "/") json(response, {});
-		});
-		expect(await run({})).toMatchObject({ message: "The server sent nothing for 80 ms.", loss: true });
 	});
 });

@@ -2,9 +2,9 @@
 import { JobReturn } from "../job-return.ts";
 import type { Clock } from "../clock.ts";
 import type { RawJson } from "../raw-json.ts";
-import type { StreamOutput } from "../stream-output.ts";
+import { StreamOutput } from "../stream-output.ts";
 import type { Context, Job } from "../types.ts";
-import { type AnswerOptions, parseJson, readOutput } from "./answer.ts";
+import { type AnswerOptions, parseJson, readOutput, tooLarge } from "./answer.ts";
 import { cancelJob } from "./cancel.ts";
 import type { Server } from "./connection.ts";
 import { type Exchange, readStart } from "./exchange.ts";
@@ -30,6 +30,8 @@ export interface JobHandlerOptions {
 	/** Ends the server if it is the worker's own. The worker ends with it. */
 	kill: (reason: string) => void;
 	clock: Clock;
+	/** 0 to below 1. */
+	random: () => number;
 	randomId: RandomId;
 	/** Where temporary files are. Default: that of the system. */
 	folder?: string;
@@ -61,7 +63,10 @@ export class JobSession {
 	#silence: Silence | undefined;
 	/** Sentence about a server that sends nothing. */
 	#silent: string | undefined;
-	#cancelled: Promise<void> | undefined;
+	/** The server may have the job. */
+	#isSent = false;
+	/** With true if the server had ended the job before its connections were closed. */
+	#cancelled: Promise<boolean> | undefined;
 
 	constructor(options: SessionOptions) {
 		const { job, mapping, env, port, readiness, context, clock, folder } = options;
@@ -77,7 +82,7 @@ export class JobSession {
 
 	/** Throws `JobFailure` and {@link JobReturn}; after a stop of the job, any error. */
 	async run(): Promise<JobOutput> {
-		const { mapping, server, readiness, context, clock } = this.#options;
+		const { mapping, server, readiness, context, clock, random } = this.#options;
 		const { stream, errors } = mapping;
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, this.#names) === true);
 		try {
@@ -87,22 +92,32 @@ export class JobSession {
 			if (asksForStream && stream.as === "sse" && mapping.request.headers["accept"] === undefined)
 				request.headers["accept"] = "text/event-stream";
 			this.#pollProgress();
-			const stopped = context.signal;
-			const answer = await sendUntilAnswered(request, { ...this.#limits(), server, errors, readiness, stopped });
-			if (mapping.async) return await this.#runAsync(answer);
+			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
+			const received = await sendUntilAnswered(request, {
+				...this.#limits(),
+				server,
+				errors,
+				readiness,
+				stopped: context.signal,
+				random,
+				onSent: (sent) => {
+					this.#isSent = sent;
+					if (sent) silence?.heard();
+					else silence?.pause();
+				},
+			});
+			const answer = silence ? { ...received, body: heardBody(received.body, silence) } : received;
+			if (mapping.async) return this.#unlessSilent(await this.#runAsync(answer));
 			// A server that does not stream this request answers with the whole.
 			const streams = stream?.as !== "sse" || /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
-			if (!asksForStream || !streams) return await readOutput(answer, this.#output);
-			const silence = this.#watchSilence();
-			return chunksOf(
-				{ ...answer, body: heardBody(answer.body, silence) },
-				{
-					stream,
-					maxBytes: mapping.answer.maxBytes,
-					clock,
-					onEvent: (value) => mapping.progress?.from === "stream" && this.#progress?.(value),
-				},
-			);
+			if (!asksForStream || !streams) return this.#unlessSilent(await readOutput(answer, this.#output));
+			const chunks = chunksOf(answer, {
+				stream,
+				maxBytes: mapping.answer.maxBytes,
+				clock,
+				onEvent: (value) => mapping.progress?.from === "stream" && this.#progress?.(value),
+			});
+			return this.#unlessSilentStream(chunks);
 		} catch (error) {
 			throw await this.failure(error);
 		}
@@ -126,14 +141,26 @@ export class JobSession {
 		this.#release();
 	}
 
+	/** A job that was cancelled because the server was silent may have ended early, and well. */
+	#unlessSilent<T>(output: T): T {
+		if (this.#silent !== undefined) throw new JobReturn(this.#silent, { loss: true });
+		return output;
+	}
+
+	async *#unlessSilentStream(
+		chunks: AsyncGenerator<RawJson | StreamOutput, void>,
+	): AsyncGenerator<RawJson | StreamOutput, void> {
+		for await (const each of chunks) yield each instanceof StreamOutput ? this.#unlessSilent(each) : each;
+	}
+
 	#limits() {
 		const { mapping, clock } = this.#options;
 		return { connectMs: mapping.timeouts.connectMs, clock, signal: this.#closing.signal };
 	}
 
 	#prepare(call: Call): Promise<PreparedRequest> {
-		const { mapping, randomId } = this.#options;
-		const context = { ...this.#limits(), urls: mapping.urls, randomId };
+		const { mapping, randomId, folder } = this.#options;
+		const context = { ...this.#limits(), urls: mapping.urls, randomId, ...(folder !== undefined && { folder }) };
 		return prepareRequest(call, { ...this.#values, names: this.#names }, context);
 	}
 
@@ -160,12 +187,13 @@ export class JobSession {
 		const { mapping, server, readiness } = this.#options;
 		const limits = this.#limits();
 		const { maxBytes } = mapping.answer;
-		const { text, complete } = await readStart(answer, { maxBytes, withinMs: undefined, clock: limits.clock });
-		if (!complete)
+		const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock: limits.clock });
+		if (end === "bound") throw tooLarge("The answer to the submission", maxBytes);
+		if (end === "cut")
 			throw new JobReturn(`The answer to the submission was cut at ${text.length} characters.`, { loss: true });
 		this.#names = { ...this.#names, submit: parseJson(text) };
 		this.#submitted.resolve();
-		const silence = this.#watchSilence();
+		this.#silence?.heard();
 		return await pollUntilDone({
 			...limits,
 			server,
@@ -174,8 +202,9 @@ export class JobSession {
 			output: this.#output,
 			readiness,
 			prepare: (call) => this.#prepare(call),
+			onDone: () => this.#silence?.pause(),
 			onPoll: (value) => {
-				silence.heard();
+				this.#silence?.heard();
 				this.#names = { ...this.#names, poll: value };
 				if (mapping.progress?.from === "poll") this.#progress?.(value);
 			},
@@ -189,8 +218,8 @@ export class JobSession {
 			const what = `sent nothing for ${silenceMs} ms`;
 			this.#silent = `The server ${what}.`;
 			this.#cancel(`the server ${what}`);
-			await this.#cancelled;
-			if (isAlone()) kill(`it ${what}`);
+			const hasEnded = await this.#cancelled;
+			if (!hasEnded && isAlone()) kill(`it ${what}`);
 		};
 		this.#silence = watchSilence({ silenceMs, clock, onSilence: () => void onSilence() });
 		return this.#silence;
@@ -199,6 +228,7 @@ export class JobSession {
 	#cancel(reason: string): void {
 		const { mapping, context, clock, isAlone, kill } = this.#options;
 		if (this.#ended.signal.aborted || this.#cancelled) return;
+		if (!this.#isSent) return this.#closing.abort();
 		const { call, waitMs } = mapping.cancel;
 		context.log(`Cancelling the job on the server: ${reason}.`);
 		this.#cancelled = cancelJob({

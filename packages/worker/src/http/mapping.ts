@@ -135,7 +135,7 @@ export interface Mapping {
 	cancel: CancelMapping;
 	errors: ErrorMapping;
 	concurrency: number;
-	/** `silenceMs`: 0 for no limit. */
+	/** `silenceMs`: of streams and the asynchronous form, from the request on. 0 for no limit. */
 	timeouts: { connectMs: number; silenceMs: number };
 	sleep: SleepMapping | undefined;
 	wake: SleepMapping | undefined;

@@ -44,6 +44,8 @@ function send(
 		readiness,
 		connectMs: 5000,
 		clock,
+		random: () => 0,
+		onSent: (sent) => void calls.push(sent ? "sent" : "refused"),
 		signal: new AbortController().signal,
 		stopped,
 	}).then(
@@ -77,7 +79,7 @@ describe("outcomes", () => {
 			name: "JobFailure",
 			message: expect.stringMatching(/^HTTP 422: no promptx{4087}$/),
 		});
-		expect(calls).toEqual(["answered"]);
+		expect(calls).toEqual(["sent", "answered", "refused"]);
 	});
 
 	it("a redirect fails", async () => {
@@ -90,7 +92,7 @@ describe("outcomes", () => {
 		expect(await send(port).result).toMatchObject({ name: "JobFailure", message: "HTTP 500: CUDA out of memory" });
 		const dead = send(port, { ready: false });
 		expect(await dead.result).toMatchObject({ name: "JobReturn", loss: true });
-		expect(dead.calls).toEqual(["answered", "probe"]);
+		expect(dead.calls).toEqual(["sent", "answered", "refused", "probe"]);
 	});
 
 	it("a 502 is a loss", async () => {
@@ -115,7 +117,7 @@ describe("outcomes", () => {
 			loss: true,
 			message: expect.stringContaining("ECONNRESET"),
 		});
-		expect(calls).toEqual(["probe"]);
+		expect(calls).toEqual(["sent", "probe"]);
 	});
 
 	it("an answer that is not HTTP fails", async () => {
@@ -139,13 +141,20 @@ describe("a busy server", () => {
 		expect(received.length).toBe(7);
 	});
 
-	it.each([["3"], [new Date(1_003_000).toUTCString()]])("waits as Retry-After: %s says", async (value) => {
+	it.each([
+		["3", 3000],
+		["1.5", 1500],
+		[new Date(1_003_000).toUTCString(), 3000],
+		["0", 1000],
+		["-5", 1000],
+		[new Date(5000).toUTCString(), 1000],
+	])("waits at least 1 s after Retry-After: %s", async (value, ms) => {
 		const clock = manualClock(1_000_000);
 		const { port } = await answering((response, count) =>
 			count === 1 ? response.writeHead(503, { "retry-after": value }).end() : response.end("ok"),
 		);
 		const { result } = send(port, { clock });
-		await clock.pass(3000);
+		await clock.pass(ms);
 		expect(await result).toEqual({ status: 200 });
 	});
 

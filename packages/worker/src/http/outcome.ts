@@ -1,4 +1,5 @@
 /** What answers and failures of the server mean for a job: it fails, is returned to the queue, or is lost. */
+import { waitAfter } from "../backoff.ts";
 import { JobReturn } from "../job-return.ts";
 import { SHOWN_BYTES, shortened } from "./condition.ts";
 import { ConnectionError, type ConnectOptions, type Server } from "./connection.ts";
@@ -16,9 +17,13 @@ export interface SendOptions extends ConnectOptions {
 	signal: AbortSignal;
 	/** The service has stopped the job: it is not sent, or not again. */
 	stopped: AbortSignal;
+	/** Called with true before the request is written, and with false when the server has refused it. */
+	onSent: (sent: boolean) => void;
+	/** 0 to below 1. */
+	random: () => number;
 }
 
-/** Pauses before a busy server is asked again, ms. */
+/** Pauses before a busy server is asked again, ms. The first is also the shortest that `Retry-After` can ask for. */
 const BUSY = { firstMs: 1000, longestMs: 30_000 };
 /** Time for the body of an error, ms. */
 const ERROR_BODY_MS = 5000;
@@ -40,19 +45,20 @@ export function outcomeOf(status: number, errors: ErrorMapping): Outcome {
  * abort of `signal` any error.
  */
 export async function sendUntilAnswered(request: PreparedRequest, options: SendOptions): Promise<Exchange> {
-	const { server, errors, readiness, clock, signal, stopped } = options;
+	const { server, errors, readiness, clock, signal, stopped, onSent, random } = options;
 	const either = AbortSignal.any([signal, stopped]);
 	let busySince: number | undefined;
-	for (let tries = 0; ; tries += 1) {
+	for (let tries = 1; ; tries += 1) {
 		if (either.aborted) throw new Error("The job was stopped.");
 		let answer: Exchange;
 		try {
-			answer = await exchange(server, { ...options, ...request });
+			answer = await exchange(server, { ...options, ...request, onConnected: () => onSent(true) });
 		} catch (error) {
 			throw await lossOf(error, options);
 		}
 		readiness.answered();
 		if (answer.status >= 200 && answer.status < 300) return answer;
+		onSent(false);
 		const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
 		const reason = `HTTP ${answer.status}: ${text}`;
 		const outcome = outcomeOf(answer.status, errors);
@@ -64,7 +70,7 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		const left = errors.busyMs - (clock.now() - busySince);
 		if (left <= 0) throw new JobReturn(`The server was busy for ${errors.busyMs} ms. ${reason}`);
 		const asked = retryAfterMs(answer.headers["retry-after"], clock.now());
-		const wait = asked ?? Math.min(BUSY.longestMs, BUSY.firstMs * 2 ** Math.min(tries, 30));
+		const wait = asked === undefined ? waitAfter(tries, BUSY, random) : Math.max(BUSY.firstMs, asked);
 		await clock.sleep(Math.min(wait, left), either);
 	}
 }
@@ -87,11 +93,14 @@ export async function lossOf(
 	return new JobReturn(`${ready ? "" : "The server is no longer ready: "}${error.message}`, { loss: true });
 }
 
-/** The wait of a `Retry-After` header, seconds or a date (RFC 9110), ms. */
+/** The wait of a `Retry-After` header, seconds or a date (RFC 9110), ms. That of a date in the past is negative. */
 function retryAfterMs(header: string | undefined, now: number): number | undefined {
 	if (header === undefined) return undefined;
-	const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now;
-	return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+	const text = header.trim();
+	if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
+	// `Date.parse` reads a year or a month of other numbers.
+	const ms = /^[A-Z][a-z]+,? /.test(text) ? Date.parse(text) - now : Number.NaN;
+	return Number.isFinite(ms) ? ms : undefined;
 }
 
 /** A sentence for the error of a job that the server ended itself. */

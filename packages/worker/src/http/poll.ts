@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { JobReturn } from "../job-return.ts";
 import type { RawJson } from "../raw-json.ts";
-import { type AnswerOptions, jsonOutput, parseJson, readOutput } from "./answer.ts";
+import { type AnswerOptions, jsonOutput, parseJson, readOutput, tooLarge } from "./answer.ts";
 import { failureIn, SHOWN_BYTES } from "./condition.ts";
 import { ConnectionError, type ConnectOptions, type Server } from "./connection.ts";
 import { exchange, type Exchange, readStart } from "./exchange.ts";
@@ -25,6 +25,8 @@ export interface PollOptions extends ConnectOptions {
 	prepare: (call: Call) => Promise<PreparedRequest>;
 	/** Called with the JSON of each poll. */
 	onPoll: (value: unknown) => void;
+	/** Called when the job is done, before its result is read. */
+	onDone: () => void;
 }
 
 /** Time for the body of an error, ms. */
@@ -32,7 +34,7 @@ const ERROR_BODY_MS = 5000;
 
 /** Polls until the job is done, and returns its output. Throws {@link JobFailure} and {@link JobReturn}. */
 export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
-	const { async, clock, signal, output, onPoll } = options;
+	const { async, clock, signal, output, onPoll, onDone } = options;
 	let missingSince: number | undefined;
 	let failingSince: number | undefined;
 	for (;;) {
@@ -45,8 +47,9 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 			failingSince ??= clock.now();
 			const [since, most] =
 				missingSince === undefined ? [failingSince, options.errors.busyMs] : [missingSince, async.missingAfterMs];
-			if (clock.now() - since >= most) throw new JobReturn(polled.reason, { loss: true });
-			continue;
+			if (clock.now() - since < most) continue;
+			const what = polled.kind === "missing" ? "The server no longer knows the job" : `Polls failed for ${most} ms`;
+			throw new JobReturn(`${what}: ${polled.reason}`, { loss: true });
 		}
 		missingSince = undefined;
 		failingSince = undefined;
@@ -60,7 +63,9 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 				failureIn(output.failed, value, text) ?? `The server's job failed: ${text.slice(0, SHOWN_BYTES)}`,
 			);
 		if (isIn(async.cancelled)) throw serverError("The job was cancelled on the server", text);
-		if (isIn(async.done)) return async.result ? await fetchResult(options, async.result) : jsonOutput(text, output);
+		if (!isIn(async.done)) continue;
+		onDone();
+		return async.result ? await fetchResult(options, async.result) : jsonOutput(text, output);
 	}
 }
 
@@ -73,22 +78,23 @@ interface Refused {
 type Polled = { kind: "answer"; text: string } | Refused;
 
 async function pollOnce(options: PollOptions): Promise<Polled> {
-	const { server, async, errors, output, readiness, clock, signal, prepare } = options;
+	const { server, async, output, readiness, clock, signal, prepare } = options;
 	const request = await prepare(async.poll);
 	try {
 		const answer = await exchange(server, { ...options, ...request });
 		readiness.answered();
 		if (answer.status >= 200 && answer.status < 300) {
 			const { maxBytes } = output.answer;
-			const { text, complete } = await readStart(answer, { maxBytes, withinMs: undefined, clock });
-			if (complete) return { kind: "answer", text };
-			throw new ConnectionError(`a poll's answer was cut, or is larger than ${maxBytes} bytes`, "broken");
+			const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock });
+			if (end === "whole") return { kind: "answer", text };
+			if (end === "bound") throw tooLarge("The answer to a poll", maxBytes);
+			throw new ConnectionError("the answer to a poll was cut", "broken");
 		}
 		return await refused(answer, options);
 	} catch (error) {
 		if (signal.aborted || !(error instanceof ConnectionError) || error.kind === "invalid" || !(await readiness.probe()))
 			throw lostSubmission(await lossOf(error, { readiness, signal }));
-		return { kind: "failing", reason: `Polls failed for ${errors.busyMs} ms: ${error.message}` };
+		return { kind: "failing", reason: error.message };
 	} finally {
 		await request.release();
 	}
@@ -97,11 +103,10 @@ async function pollOnce(options: PollOptions): Promise<Polled> {
 async function refused(answer: Exchange, { async, errors, clock }: PollOptions): Promise<Refused> {
 	const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
 	const reason = `HTTP ${answer.status}: ${text}`;
-	if (hasStatus(async.missing, answer.status))
-		return { kind: "missing", reason: `The server no longer knows the job: ${reason}` };
+	if (hasStatus(async.missing, answer.status)) return { kind: "missing", reason };
 	if (answer.status < 500 && outcomeOf(answer.status, errors) === "fail")
 		throw new JobFailure(`A poll of the job failed: ${reason}`);
-	return { kind: "failing", reason: `Polls failed for ${errors.busyMs} ms: ${reason}` };
+	return { kind: "failing", reason };
 }
 
 /** The server has the job, so that even an unsent poll is a loss. */
@@ -109,18 +114,33 @@ function lostSubmission(error: unknown): unknown {
 	return error instanceof JobReturn ? new JobReturn(error.message, { loss: true }) : error;
 }
 
-/** A result may be readable only once, so that it is asked for once. */
+/**
+ * A result may be readable only once, so that it is asked for again only by a request that did not read it: one that a
+ * busy server refused, or that was not sent.
+ */
 async function fetchResult(options: PollOptions, call: Call): Promise<RawJson> {
-	const { server, output, readiness, signal, prepare } = options;
+	const { async, server, errors, output, readiness, clock, signal, prepare } = options;
 	const request = await prepare(call);
+	const failingSince = clock.now();
 	try {
-		const answer = await exchange(server, { ...options, ...request });
-		readiness.answered();
-		if (answer.status >= 200 && answer.status < 300) return await readOutput(answer, output);
-		const { reason } = await refused(answer, options);
-		throw new JobReturn(`The job's result could not be read: ${reason}`, {
-			loss: true,
-		});
+		for (;;) {
+			let reason: string;
+			try {
+				const answer = await exchange(server, { ...options, ...request });
+				readiness.answered();
+				if (answer.status >= 200 && answer.status < 300) return await readOutput(answer, output);
+				({ reason } = await refused(answer, options));
+				if (outcomeOf(answer.status, errors) !== "busy")
+					throw new JobReturn(`The job's result could not be read: ${reason}`, { loss: true });
+			} catch (error) {
+				if (!(error instanceof ConnectionError) || error.kind !== "unsent") throw error;
+				reason = error.message;
+			}
+			if (clock.now() - failingSince >= errors.busyMs)
+				throw new JobReturn(`The job's result could not be read for ${errors.busyMs} ms: ${reason}`, { loss: true });
+			await clock.sleep(async.everyMs, signal);
+			if (signal.aborted) throw new Error("The job was cancelled.");
+		}
 	} catch (error) {
 		throw lostSubmission(await lossOf(error, { readiness, signal }));
 	} finally {

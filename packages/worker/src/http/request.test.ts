@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { notPublic } from "../../../../src/kernel/post/address.ts";
-import { httpServer, type TestServer } from "../../../../test/support/worker-kit/http-servers.ts";
+import { httpServer, manualClock, type TestServer } from "../../../../test/support/worker-kit/http-servers.ts";
 import { jobOf, mappingOf } from "../../../../test/support/worker-kit/mapping.ts";
 import { systemClock } from "../clock.ts";
 import type { Job } from "../types.ts";
@@ -66,16 +66,18 @@ describe("prepareRequest", () => {
 					path: "/m/{input.model}?v=1",
 					query: { lang: "{input.lang}", none: "{input.none}", q: "a b&{job.uuid}" },
 					headers: { authorization: "Bearer {env.TOKEN}", "x-none": "{env.NONE}" },
-					body: { input: "{input}", id: "{job.uuid}", port: "{port}" },
+					body: { input: "{input}", id: "{job.uuid}", port: "{port}", n: "{input.n}" },
 				},
 			},
-			jobOf({ model: "a/b", lang: "fi" }),
+			jobOf('{"model":"a b","lang":"fi","n":9223372036854775807}'),
 			{ TOKEN: "t" },
 		);
 		expect(request.path).toBe("/m/a%20b?v=1&lang=fi&q=a+b%267f");
 		expect(request.headers).toMatchObject({ authorization: "Bearer t" });
 		expect(request.headers).not.toHaveProperty("x-none");
-		expect(request.text).toBe('{"input":{"model":"a/b","lang":"fi"},"id":"7f","port":8000}');
+		expect(request.text).toBe(
+			'{"input":{"model":"a b","lang":"fi","n":9223372036854775807},"id":"7f","port":8000,"n":9223372036854775807}',
+		);
 	});
 
 	it("sends text and forms", async () => {
@@ -188,6 +190,38 @@ describe("files by address", () => {
 	])("public: refuses %s at %j", async (url, addresses, sentence) => {
 		const options = { urls: "public" as const, connectMs: 500, clock: systemClock, resolve: async () => addresses };
 		await expect(fetchFile(url, "input.f", options)).rejects.toThrow(sentence);
+	});
+
+	const fetching = (url: string, more: object = {}) =>
+		fetchFile(url, "input.f", { urls: "any" as const, connectMs: 500, clock: systemClock, ...more });
+
+	it("a name that cannot be resolved now returns the job without a loss", async () => {
+		const resolve = async (): Promise<string[]> => {
+			throw Object.assign(new Error("getaddrinfo EAI_AGAIN files.test"), { code: "EAI_AGAIN" });
+		};
+		await expect(fetching("http://files.test/a", { resolve })).rejects.toMatchObject({
+			name: "JobReturn",
+			loss: false,
+		});
+	});
+
+	it("refuses a file by its length before it arrives, and one that does not arrive in 5 minutes", async () => {
+		const server = await httpServer(({ url }, response) => {
+			if (url === "/large") response.writeHead(200, { "content-length": 2 ** 30 }).flushHeaders();
+		});
+		servers.push(server);
+		const base = `http://127.0.0.1:${server.port}`;
+		await expect(fetching(`${base}/large`)).rejects.toThrow("the file is larger than 104857600 bytes");
+		const clock = manualClock();
+		const fetched = fetching(`${base}/slow`, { clock });
+		await Promise.all([expect(fetched).rejects.toThrow("it did not arrive within 300000 ms"), clock.pass(300_000)]);
+	});
+
+	it("a disk that does not take the file returns the job with a loss", async () => {
+		const server = await httpServer((_request, response) => response.end(Buffer.alloc(2_000_000)));
+		servers.push(server);
+		const fetched = fetching(`http://127.0.0.1:${server.port}/a`, { folder: "/no/such/folder" });
+		await expect(fetched).rejects.toMatchObject({ name: "JobReturn", loss: true });
 	});
 
 	it("knows the same addresses as the service's webhooks", () => {

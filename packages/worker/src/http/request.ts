@@ -3,6 +3,7 @@ import type { Job } from "../types.ts";
 import { kitVersion } from "../version.ts";
 import { decodedBase64 } from "./base64.ts";
 import type { ConnectOptions } from "./connection.ts";
+import { mayHaveLargeIntegers, parseExact } from "./exact-json.ts";
 import type { RequestBody } from "./exchange.ts";
 import { fetchFile } from "./file-url.ts";
 import { JobFailure } from "./job-failure.ts";
@@ -37,6 +38,8 @@ export type RandomId = () => string;
 export interface RequestContext extends ConnectOptions {
 	urls: Mapping["urls"];
 	randomId: RandomId;
+	/** Where temporary files are. Default: that of the system. */
+	folder?: string;
 }
 
 /** `env`: variables for headers. `port`: that of the server. */
@@ -50,8 +53,9 @@ export function jobValues(
 	const added = Object.entries(mapping.defaults).filter(
 		([name]) => !(isObject(job.input) && Object.hasOwn(job.input, name)),
 	);
-	const merges = added.length > 0 && isObject(job.input);
-	const input = merges ? { ...Object.fromEntries(added), ...job.input } : job.input;
+	const given = mayHaveLargeIntegers(job.inputText) ? parseExact(job.inputText) : job.input;
+	const merges = added.length > 0 && isObject(given);
+	const input = merges ? { ...Object.fromEntries(added), ...given } : given;
 	return {
 		names: { input, job: { id: job.id, uuid, ...(run !== undefined && { run }) }, port, env },
 		inputText: merges ? withMembers(job.inputText, added) : job.inputText,

@@ -25,8 +25,8 @@ export async function callServer(
 	try {
 		const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
 		const answer = await exchange(server, { ...options, ...request, signal: either });
-		const { text, complete } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock });
-		return { status: answer.status, text, value: complete ? parsed(text) : undefined };
+		const { text, end } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock });
+		return { status: answer.status, text, value: end === "whole" ? parsed(text) : undefined };
 	} catch (error) {
 		if (timeout.signal.aborted) throw new Error(`no answer within ${withinMs} ms`, { cause: error });
 		throw error;

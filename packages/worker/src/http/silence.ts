@@ -9,7 +9,7 @@ export interface Silence {
 	stop(): void;
 }
 
-/** Calls `onSilence` once after `silenceMs` without `heard`. 0: never. */
+/** Calls `onSilence` once after `silenceMs` without `heard`, from the first one on. 0: never. */
 export function watchSilence({
 	silenceMs,
 	clock,
@@ -21,7 +21,7 @@ export function watchSilence({
 }): Silence {
 	const stopped = new AbortController();
 	let heardAt = clock.now();
-	let isPaused = false;
+	let isPaused = true;
 	async function watch(): Promise<void> {
 		for (;;) {
 			const left = silenceMs - (isPaused ? 0 : clock.now() - heardAt);

@@ -1,6 +1,7 @@
 /** `sluice-http sleep` and `wake`: frees the server's GPU memory, and takes it again. */
 import type { Clock } from "../clock.ts";
 import { type Server, serverAt } from "./connection.ts";
+import { hideCredentials } from "./credentials.ts";
 import { holds } from "./condition.ts";
 import { type Call, hasStatus, type Mapping, type SleepMapping } from "./mapping.ts";
 import { prepareRequest } from "./request.ts";
@@ -44,7 +45,10 @@ async function callUntil({ call, until }: SleepMapping, options: SleepOptions): 
 	const answer = await send(server, call, options, port);
 	if (answer.status < 200 || answer.status > 299)
 		throw new Error(
-			`${call.method} ${call.path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`,
+			hideCredentials(
+				mapping,
+				options.env,
+			)(`${call.method} ${call.path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`),
 		);
 	if (!until) return;
 	for (;;) {

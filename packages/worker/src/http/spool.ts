@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { open, unlink, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { JobReturn } from "../job-return.ts";
 
 const IN_MEMORY = 1_048_576;
 /** A multiple of 3, so that the base64 of pieces joins. */
@@ -21,7 +22,10 @@ export interface Spool {
 	release(): Promise<void>;
 }
 
-/** Throws {@link TooLargeError} over `maxBytes`, and what `source` and the file system throw. */
+/**
+ * Throws {@link TooLargeError} over `maxBytes`, {@link JobReturn} with a loss if the disk does not take the body, and
+ * what `source` throws.
+ */
 export async function spool(
 	source: AsyncIterable<Buffer>,
 	{ maxBytes, folder = tmpdir() }: { maxBytes: number; folder?: string },
@@ -35,8 +39,14 @@ export async function spool(
 			if (bytes > maxBytes) throw new TooLargeError(`larger than ${maxBytes} bytes`);
 			memory.push(piece);
 			if (bytes <= IN_MEMORY) continue;
-			file ??= await openUnnamed(folder);
-			await writeAll(file, memory);
+			try {
+				file ??= await openUnnamed(folder);
+				await writeAll(file, memory);
+			} catch (error) {
+				// Another worker may have room. The body may also be too large for all: the loss is counted.
+				const { message } = error as Error;
+				throw new JobReturn(`A temporary file in ${folder} could not be written: ${message}`, { loss: true });
+			}
 			memory = [];
 		}
 	} catch (error) {

@@ -2,6 +2,7 @@
  * Templates of the mapping. `{name}` stands for a value: `{input.prompt}`, `{job.uuid}`. A text that is wholly one
  * name becomes the JSON value; within other text the value is written as text. There are no expressions.
  */
+import { isLargeInteger } from "./exact-json.ts";
 import { JobFailure } from "./job-failure.ts";
 import { isObject } from "./mapping-reader.ts";
 
@@ -10,9 +11,9 @@ export type Names = Readonly<Record<string, unknown>>;
 
 const NAME = /\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}/g;
 const WHOLE = /^\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}$/;
-/** What a header cannot carry (RFC 9110), and would end it. */
 /** What leads to another path in servers that decode it before they route, or in file systems. */
 const NOT_IN_SEGMENT = /[/\\\0]/;
+/** What a header cannot carry (RFC 9110), and would end it. */
 const NOT_IN_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Returns the names that a template uses, of all texts within it. */
@@ -67,17 +68,19 @@ export function textOf(value: unknown): string {
  * {@link JobFailure} for a missing value, an object, and segments that would lead to another path.
  */
 export function fillPath(template: string, names: Names): string {
+	const refused = (): JobFailure =>
+		new JobFailure('A value within the path must not contain "/", "\\" or NUL, nor make a segment "." or "..".');
 	const path = template.replaceAll(NAME, (_, name: string) => {
 		const value = lookUp(name, names);
 		if (value === undefined || value === null || value === "")
 			throw new JobFailure(`The path of the request needs ${name}, which the job does not have.`);
-		if (typeof value === "object")
+		if (typeof value === "object" && !isLargeInteger(value))
 			throw new JobFailure(`${name} must be a text or a number: it is a part of the path.`);
-		try {
-			return encodeURIComponent(textOf(value));
-		} catch {
 		const text = textOf(value);
 		if (NOT_IN_SEGMENT.test(text)) throw refused();
+		try {
+			return encodeURIComponent(text);
+		} catch {
 			throw new JobFailure(`${name} cannot be a part of the path: it is not valid Unicode.`);
 		}
 	});
