@@ -41,9 +41,12 @@ async function service(): Promise<ScriptedService> {
 function adapterOf(
 	scripted: ScriptedService,
 	mapping: object,
-	{ isLaunched = true, memoryBytes = () => 0 }: { isLaunched?: boolean; memoryBytes?: () => number } = {},
+	{
+		isLaunched = true,
+		memoryBytes = () => 0,
+		folder = mkdtempSync(join(tmpdir(), "sluice-test-")),
+	}: { isLaunched?: boolean; memoryBytes?: () => number; folder?: string } = {},
 ) {
-	const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 	const lines: string[] = [];
 	const stopping = new AbortController();
 	const exit = runAdapter({
@@ -90,6 +93,17 @@ describe("the adapter", () => {
 		expect(scripted.results()).toEqual(['{"output":{"echo":{"n":1}}}', '{"output":{"echo":{"n":2}}}']);
 		expect(await stop()).toBe(0);
 		expect(probes).toBe(3);
+	});
+
+	it("does not believe that the server sleeps because an earlier worker left it so", async () => {
+		const scripted = await service();
+		const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+		const files = workerFiles("w-1", folder);
+		files.setAsleep(true);
+		const server = await serving((_request, response) => response.end());
+		adapterOf(scripted, { port: server.port }, { folder });
+		await scripted.until((one) => one.route === "job-take");
+		expect(files.isAsleep()).toBe(false);
 	});
 
 	it("stops while it waits for the server", async () => {

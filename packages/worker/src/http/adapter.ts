@@ -1,6 +1,6 @@
 /** A worker that takes jobs from the service and sends them to an HTTP server beside it. */
 import { systemClock } from "../clock.ts";
-import { createLog } from "../log.ts";
+import { createLog, type Log } from "../log.ts";
 import { readLogSettings } from "../settings.ts";
 import { type Environment, runWorker } from "../worker.ts";
 import { serverAt } from "./connection.ts";
@@ -36,14 +36,16 @@ const MAX_MEMORY = 256 * 1_048_576;
 const LOST = 69;
 /** Exit code after the third request to stop: as of SIGTERM. */
 const STOPPED = 143;
+/** Time for reports of jobs that have ended, before the worker ends with its server, ms. */
+const REPORT_MS = 5000;
 /** Time for the exit code of a server that no longer answers, ms. */
 const EXIT_MS = 1000;
 /** Exit code in place of a server in another container that must be ended: as of SIGKILL. */
 const KILLED = 137;
 
 /**
- * Resolves with the exit code of the worker, which must end then: after a stop that finished all jobs, or at once when
- * the server has ended or was lost. Its jobs count as lost then, as those of any worker that ends with jobs.
+ * Resolves with the exit code of the worker, which must end then: after a stop that finished all jobs, or when the
+ * server has ended or was lost. The jobs on it count as lost then, as those of any worker that ends with jobs.
  */
 export async function runAdapter(options: AdapterOptions): Promise<number> {
 	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes } = options;
@@ -51,6 +53,8 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 	const writeLine = createLog(readLogSettings(env), write);
 	const log: Log = (level, message, jobId) => writeLine(level, hide(message), jobId);
 	const files = workerFiles(env["RUNPOD_POD_ID"], folder);
+	// An earlier worker of this name may have ended while its server slept.
+	files.remove();
 	const given = "port" in mapping.place ? mapping.place.port : undefined;
 	if (given === 0 && command.length === 0) throw new Error("http.port: 0 needs a command: write the server's port.");
 	const port = given === 0 ? await freePort() : given;
@@ -59,7 +63,12 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 
 	const fatal = Promise.withResolvers<number>();
 	const stopping = new AbortController();
+	/** Stops the kit when the server has ended or was lost. */
+	const leaving = new AbortController();
 	let stops = 0;
+	/** The end of a job's handler, whose report follows. */
+	let jobEndedAt: number | undefined;
+	let isEndingServer = false;
 	let isServing = false;
 	const stop = (): void => {
 		stops += 1;
@@ -94,6 +103,13 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			...readiness,
 			get open() {
 				return readiness.open;
+			},
+			opened() {
+				const closed = readiness.opened();
+				return () => {
+					jobEndedAt = clock.now();
+					closed();
+				};
 			},
 			async probe() {
 				if (await readiness.probe()) return true;
@@ -130,19 +146,41 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 						return (await readiness.mayTake()) ? mapping.concurrency : 0;
 					},
 					env,
-					signal: AbortSignal.any([pause.signal, stopping.signal, ...(options.signal ? [options.signal] : [])]),
+					signal: AbortSignal.any([
+						pause.signal,
+						stopping.signal,
+						leaving.signal,
+						...(options.signal ? [options.signal] : []),
+					]),
 				},
 				{ ...options, fail: () => void (code = 1) },
 			);
 			isServing = false;
 			if (!pause.signal.aborted) break;
 		}
+		isEndingServer = true;
 		await child?.stop();
 		return code;
 	}
 
+	/** Stops the kit, and waits until a job that has just ended is reported. Other jobs may never end. */
+	async function leave(served: Promise<unknown>): Promise<void> {
+		if (!isServing || jobEndedAt === undefined) return;
+		const left = jobEndedAt + REPORT_MS - clock.now();
+		if (left <= 0) return;
+		// The kit aborts its reports at the second request to stop.
+		if (stops === 0) leaving.abort();
+		await Promise.race([served, clock.sleep(left)]);
+	}
+
 	try {
-		return await Promise.race([serve(), fatal.promise, ...(child ? [child.ended] : [])]);
+		const served = serve();
+		// The code of a test input counts, not that of its server, which is ended then.
+		void child?.ended.then((code) => void (isEndingServer || fatal.resolve(code)));
+		const ended = await Promise.race([served.then(() => "served" as const), fatal.promise]);
+		if (ended === "served") return await served;
+		if (stops < 3) await leave(served.catch(() => {}));
+		return ended;
 	} finally {
 		options.signal?.removeEventListener("abort", stop);
 		process.off("SIGTERM", stop);

@@ -145,6 +145,28 @@ describe("sluice-http", () => {
 		expect(scripted.results()).toEqual([]);
 	});
 
+	it("reports a finished job before it ends with its server", async () => {
+		const scripted = await service();
+		const started = program(["--", ...SERVER("response.end(body)")], withMapping(scripted, {}));
+		const [, pid] = await started.printed(/pid (\d+)/);
+		scripted.script = ({ route }, response) => {
+			if (route !== "job-done" || scripted.results().length > 1) return false;
+			process.kill(Number(pid), "SIGKILL");
+			response.destroy();
+			return true;
+		};
+		scripted.give({ id: "a", input: 1 });
+		expect(await started.exit).toEqual({ code: 137, signal: null });
+		expect(scripted.results()).toHaveLength(2);
+	});
+
+	it("a test input that fails is exit code 1, also with a command", async () => {
+		const source = "if (body) response.statusCode = 422; response.end()";
+		const env = { SLUICE_HTTP: JSON.stringify({ port: 0, ready: { path: "/", everyMs: 20 } }) };
+		const started = program(["--test_input", '{"input":1}', "--", ...SERVER(source)], env);
+		expect(await started.exit).toEqual({ code: 1, signal: null });
+	});
+
 	it("a command that cannot be started ends it", async () => {
 		const scripted = await service();
 		const started = program(["--", "no-such-server"], withMapping(scripted, {}));
