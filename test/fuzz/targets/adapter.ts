@@ -61,6 +61,11 @@ export const ADAPTER_PATHS = target({
 		const { pathname, host, search, hash } = new URL(`http://server${filled}`);
 		same("where the request goes", [host, search, hash], ["server", "", ""]);
 		same("segments", pathname.split("/").length, template.split("/").length);
+		same(
+			"segments for servers that decode first",
+			decodeURIComponent(pathname).split(/[/\\\0]/).length,
+			template.split("/").length,
+		);
 		must(pathname.startsWith(template.split("{")[0]!), `another path: ${pathname}`);
 	},
 });
@@ -82,6 +87,8 @@ export const ADAPTER_MAPPINGS = target({
 				"async",
 				"progress",
 				"cancel",
+				"errors",
+				"concurrency",
 				"sleep",
 			),
 			fc.oneof(
