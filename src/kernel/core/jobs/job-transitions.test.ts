@@ -15,7 +15,6 @@ import {
 	transition,
 	type TransitionStep,
 } from "./job-transitions.ts";
-import { RETURN_SPAN_MS, returnEvent } from "./job-return.ts";
 import { isFinal, type JobEvent, RULES } from "./job-states.ts";
 
 const SUBMISSION: Submission = {
@@ -103,28 +102,6 @@ describe("step", () => {
 		expect(after(running(), "release", given).closed).toMatchObject({ returned: true, workerEnd: "no answer" });
 		expect(after(running(), "lose", given).closed).toMatchObject({ end: "lost", open: false, returned: true });
 		expect(after(running(), "lose", { now: T + 900 }).closed).not.toHaveProperty("returned");
-	});
-
-	it("D54: the eleventh return of a run is a loss; losses and earlier runs do not count", () => {
-		const job = running();
-		const past = (over: Partial<Attempt>): Attempt => {
-			const at = { attempt: 1, worker: "w1", startedAt: T + 100, endedAt: T + 200, missed: 0 };
-			return { ...at, end: "released", open: false, returned: true, ...over };
-		};
-		const history = (returns: number, over: Partial<Attempt> = {}) =>
-			Array.from({ length: returns }, (_, at) => past({ endedAt: T + 200 + at * RETURN_SPAN_MS, ...over }));
-		const now = T + 200 + 10 * RETURN_SPAN_MS;
-		const event = (past: readonly Attempt[], of: Partial<Job> = {}, asLoss = false) =>
-			returnEvent({ ...job, ...of }, { history: past, asLoss, now });
-		expect(event(history(9))).toBe("release");
-		expect(event(history(10))).toBe("lose");
-		expect(event([], {}, true)).toBe("lose");
-		expect(event([], { losses: 2 }, true)).toBe("exhaust");
-		expect(event(history(10, { end: "lost" }))).toBe("release");
-		expect(event(history(10, { returned: false }))).toBe("release");
-		expect(event(history(10), { retriedAt: T + 300 })).toBe("release");
-		expect(event(history(100, { endedAt: T + 200 })), "within 5 s they count once").toBe("release");
-		expect(event([...history(9), past({ endedAt: now - 1 })]), "with the one before").toBe("release");
 	});
 
 	it("D55: a retry raises the run, other events do not", () => {
