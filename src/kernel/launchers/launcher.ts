@@ -16,6 +16,18 @@ import type { WorkerUsage } from "../core/workers/worker-usage.ts";
 /** The platform does not answer, or not now. Nothing is known against the worker or its settings, and it is no exit. */
 export class PlatformUnavailable extends Error {}
 
+/**
+ * The worker is an adapter: `sluice-http` of the worker kit, which takes the jobs and sends them as plain HTTP to a
+ * server beside it. `WorkerSpec.settings` are the server's. The adapter has `WorkerSpec.env`; the server gets none of
+ * the variables that give access to the service.
+ */
+export interface WorkerAdapter {
+	/** The resolved mapping as JSON, for the variable `SLUICE_HTTP`. */
+	mapping: string;
+	/** Port on which the server listens. 0: the adapter chooses one. Undefined: it listens at a UNIX socket. */
+	port: number | undefined;
+}
+
 export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	/** Never reused. Letters, digits, `_` and `-`, beginning with the endpoint's id. */
 	workerId: string;
@@ -27,6 +39,8 @@ export interface WorkerSpec<S extends LauncherSettings = LauncherSettings> {
 	serviceId: string;
 	/** Has no trailing slash. Addresses in `env` start with it. */
 	url: string;
+	/** Undefined: `settings` are of a program that takes jobs itself. */
+	adapter?: WorkerAdapter | undefined;
 	/** Assigned GPUs of this machine: numbers, or UUIDs where it has MIG devices. */
 	gpus: readonly (number | string)[];
 	/** Number of GPUs where the platform assigns them (`placesGpus`). */
