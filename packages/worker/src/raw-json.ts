@@ -1,13 +1,13 @@
 export class RawJson {
 	/** The JSON text, or its UTF-8: then a value of megabytes is posted without a copy as a string. */
-	readonly json: string | Buffer;
+	readonly json: string | Uint8Array;
 
-	constructor(json: string | Buffer) {
+	constructor(json: string | Uint8Array) {
 		this.json = json;
 	}
 
 	get text(): string {
-		return this.json.toString();
+		return typeof this.json === "string" ? this.json : new TextDecoder().decode(this.json);
 	}
 }
 

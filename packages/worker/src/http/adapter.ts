@@ -8,7 +8,6 @@ import { hideCredentials } from "./credentials.ts";
 import { createJobHandler } from "./job-handler.ts";
 import type { Mapping } from "./mapping.ts";
 import { createReadiness } from "./readiness.ts";
-import type { RandomId } from "./request.ts";
 import { freePort, startServer } from "./server-process.ts";
 import { fillHeaders } from "./template.ts";
 import { workerFiles } from "./worker-files.ts";
@@ -20,7 +19,8 @@ export interface AdapterOptions extends Omit<Environment, "fail"> {
 	/** Whether a launcher started the worker and may start another: it ends with its server then. */
 	isLaunched: boolean;
 	env: Readonly<Record<string, string | undefined>>;
-	randomId: RandomId;
+	/** Random ids, such as boundaries of forms. */
+	randomId: () => string;
 	/** Stops the worker gracefully, like SIGTERM. */
 	signal?: AbortSignal;
 	/** Where temporary files are. Default: that of the system. */

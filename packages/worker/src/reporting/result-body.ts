@@ -5,7 +5,7 @@ import { RawJson } from "../raw-json.ts";
 import { kitVersion } from "../version.ts";
 
 /** JSON text, or pieces of its UTF-8, which are posted as they are. */
-export type ResultBody = string | readonly Buffer[];
+export type ResultBody = string | readonly Uint8Array[];
 
 /** Its message becomes the job's error. */
 export class NotJsonError extends Error {}
