@@ -49,6 +49,17 @@ describe("D54: a handler that throws JobReturn", () => {
 		expect(JSON.parse(error)).toMatchObject({ error_type: "JobReturn", error_message: "no server" });
 	});
 
+	it("gives it back also if the handler has a kit of its own", async () => {
+		const copy = "./job-return.ts?another-copy";
+		const kit = (await import(copy)) as { JobReturn: typeof JobReturn };
+		expect(new kit.JobReturn("x")).not.toBeInstanceOf(JobReturn);
+		const handler = (): never => {
+			throw new kit.JobReturn("no server", { loss: true });
+		};
+		const { service } = await working({ handler }, [{ id: "a", input: 1 }]);
+		expect(await posted(service)).toMatchObject({ return: { reason: "no server", loss: true } });
+	});
+
 	it("does so as a loss, with a reason that the service takes, and asks to be restarted if it is to", async () => {
 		const given = gives(`${"x".repeat(499)}\u{1f600}`, { loss: true });
 		const { service } = await working({ ...given, refreshWorker: true }, [{ id: "a", input: 1 }]);

@@ -1,3 +1,6 @@
+/** On all returns, so that one of another copy of the kit, as within a bundled handler, is known, too. */
+const BRAND = Symbol.for("sluice-worker.JobReturn");
+
 /**
  * Thrown by a handler, it gives the job back to the queue, where any worker may take it, instead of failing it. A
  * service that does not know returns, such as RunPod, gets it as a failure.
@@ -15,5 +18,10 @@ export class JobReturn extends Error {
 		super(reason);
 		this.name = "JobReturn";
 		this.loss = loss === true;
+		Object.defineProperty(this, BRAND, { value: true });
 	}
+}
+
+export function isJobReturn(thrown: unknown): thrown is JobReturn {
+	return typeof thrown === "object" && thrown !== null && BRAND in thrown;
 }

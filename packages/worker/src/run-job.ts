@@ -1,7 +1,7 @@
 /** Runs the handler on a job and reports the outcome (protocol B.5). */
 import { inspect } from "node:util";
 import { signalOf, type HeldJob, type HeldJobs } from "./held-jobs.ts";
-import { JobReturn } from "./job-return.ts";
+import { isJobReturn } from "./job-return.ts";
 import type { Log } from "./log.ts";
 import type { Reporter } from "./reporting/reporter.ts";
 import {
@@ -97,13 +97,13 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 			body = isGenerator(value) ? await stream(entry, value) : resultBody(value, stopPod);
 		} catch (thrown) {
 			const error = thrownText(thrown, identity);
-			if (thrown instanceof JobReturn && report.takesReturns) {
+			if (isJobReturn(thrown) && report.takesReturns) {
 				entry.returned = true;
 				log("INFO", `Returning the job to the queue: ${thrown.message}`, entry.id);
 				body = returnBody(thrown, { attempt: entry.attempt, error, stopPod });
 			} else {
 				if (!entry.stopped) log("ERROR", `The handler failed: ${inspect(thrown)}`, entry.id);
-				if (thrown instanceof JobReturn) warnOfReturns();
+				if (isJobReturn(thrown)) warnOfReturns();
 				body = errorBody(error, stopPod);
 			}
 		}
