@@ -219,8 +219,8 @@ await start({ handler });
 		);
 		writeFileSync(
 			join(cwd, "adapter.ts"),
-			`import { type Mapping, processEnvironment, readMapping, runAdapter } from "sluice-worker/http";
-const read = readMapping({ port: 8000 });
+			`import { type Mapping, processEnvironment, resolveMapping, runAdapter } from "sluice-worker/http";
+const read = resolveMapping("vllm");
 if (read.ok) {
 	const mapping: Mapping = read.mapping;
 	const ids = { randomId: () => "a", argv: [], env: {} };

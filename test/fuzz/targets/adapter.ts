@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { decodedBase64 } from "../../../packages/worker/src/http/base64.ts";
 import { JobFailure } from "../../../packages/worker/src/http/job-failure.ts";
-import { readMapping } from "../../../packages/worker/src/http/read-mapping.ts";
+import { resolveMapping } from "../../../packages/worker/src/http/resolve-mapping.ts";
 import { linesOf, ndjsonEvents, sseEvents } from "../../../packages/worker/src/http/stream-events.ts";
 import { fill, fillPath } from "../../../packages/worker/src/http/template.ts";
 import { bytesOf, jsonValue, natural, oddText } from "../generate.ts";
@@ -72,11 +72,18 @@ export const ADAPTER_PATHS = target({
 
 export const ADAPTER_MAPPINGS = target({
 	name: "adapter-mappings",
-	sources: ["http/read-mapping.ts", "http/read-call.ts", "http/mapping-reader.ts"],
+	sources: [
+		"http/resolve-mapping.ts",
+		"http/read-mapping.ts",
+		"http/read-call.ts",
+		"http/read-members.ts",
+		"http/mapping-reader.ts",
+	],
 	cases: fc.oneof(
 		jsonValue,
 		fc.dictionary(
 			fc.constantFrom(
+				"preset",
 				"port",
 				"url",
 				"ready",
@@ -93,9 +100,12 @@ export const ADAPTER_MAPPINGS = target({
 			),
 			fc.oneof(
 				jsonValue,
+				fc.constantFrom("openai", "docling"),
 				fc.dictionary(
 					fc.constantFrom(
 						"path",
+						"paths",
+						"routes",
 						"method",
 						"headers",
 						"query",
@@ -114,12 +124,12 @@ export const ADAPTER_MAPPINGS = target({
 		),
 	),
 	check(value) {
-		const read = readMapping(value);
+		const read = resolveMapping(value);
 		must(read.ok || read.faults.length > 0, "refused without a reason");
 		if (!read.ok)
 			must(
-				read.faults.every((each) => each.startsWith("http")),
-				`no path: ${read.faults.join()}`,
+				read.faults.every(({ path, message }) => path.startsWith("http") && message.endsWith(".")),
+				`no path or sentence: ${JSON.stringify(read.faults)}`,
 			);
 	},
 });

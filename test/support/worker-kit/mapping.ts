@@ -1,13 +1,13 @@
 /** Mappings and jobs for tests of the adapter. */
 import type { Mapping } from "../../../packages/worker/src/http/mapping.ts";
-import { readMapping } from "../../../packages/worker/src/http/read-mapping.ts";
+import { resolveMapping } from "../../../packages/worker/src/http/resolve-mapping.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import type { Job } from "../../../packages/worker/src/types.ts";
 
-/** Throws the faults of an invalid mapping. */
+/** With a preset, too. Throws the faults of an invalid mapping. */
 export function mappingOf(value: object): Mapping {
-	const read = readMapping({ port: 1, ...value });
-	if (!read.ok) throw new Error(read.faults.join("\n"));
+	const read = resolveMapping({ port: 1, ...value });
+	if (!read.ok) throw new Error(read.faults.map(({ path, message }) => `${path} ${message}`).join("\n"));
 	return read.mapping;
 }
 

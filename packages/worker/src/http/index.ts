@@ -4,4 +4,4 @@
  */
 export { type AdapterOptions, processEnvironment, runAdapter } from "./adapter.ts";
 export type * from "./mapping.ts";
-export { type ReadMapping, readMapping } from "./read-mapping.ts";
+export { type MappingFault, type Preset, PRESETS, type ResolvedMapping, resolveMapping } from "./mapping-index.ts";

@@ -85,6 +85,7 @@ describe("sluice-http", () => {
 		[{}, "SLUICE_HTTP is missing"],
 		[{ SLUICE_HTTP: "{" }, "SLUICE_HTTP is not JSON"],
 		[{ SLUICE_HTTP: '{"port":1,"reqest":{}}' }, "http.reqest is unknown"],
+		[{ SLUICE_HTTP: '{"preset":"openai"}' }, "http.port is missing: write the server's http.port: 8000"],
 	])("exits with 2 for %j", async (env, sentence) => {
 		const started = program([], env);
 		expect(await started.exit).toEqual({ code: 2, signal: null });

@@ -9,13 +9,13 @@
  * sluice-http sleep                   # frees the server's GPU memory; wake takes it again
  * ```
  *
- * The mapping is JSON in the variable SLUICE_HTTP. Exit code 2: a setting is wrong.
+ * The mapping is JSON in the variable SLUICE_HTTP, also with a preset. Exit code 2: a setting is wrong.
  */
 import "../node-version.ts";
 import { randomUUID } from "node:crypto";
 import { processEnvironment, runAdapter } from "./adapter.ts";
 import type { Mapping } from "./mapping.ts";
-import { readMapping } from "./read-mapping.ts";
+import { resolveMapping } from "./resolve-mapping.ts";
 import { sleepServer, wakeServer } from "./sleep.ts";
 import { workerFiles } from "./worker-files.ts";
 
@@ -56,8 +56,8 @@ function mappingOf(env: NodeJS.ProcessEnv): Mapping | string {
 	} catch (error) {
 		return `SLUICE_HTTP is not JSON: ${(error as Error).message}`;
 	}
-	const read = readMapping(value);
-	return read.ok ? read.mapping : read.faults.join("\n");
+	const read = resolveMapping(value);
+	return read.ok ? read.mapping : read.faults.map(({ path, message }) => `${path} ${message}`).join("\n");
 }
 
 function refuse(sentence: string): number {

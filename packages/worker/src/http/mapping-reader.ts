@@ -1,39 +1,47 @@
-/** Reads one object of the mapping, member by member, and collects a sentence for each that cannot work. */
+/** Reads one object of the mapping, member by member, and collects a fault for each that cannot work. */
+
+/** `path`: that of the member, such as `http.request.path`. `message`: what it must be, without the path. */
+export interface MappingFault {
+	path: string;
+	message: string;
+}
 
 /** Inclusive bounds of an integer and its default. `unit` follows numbers in sentences. */
 export interface IntegerOptions {
 	min: number;
 	max: number;
 	fallback: number;
-	unit?: string;
+	unit?: keyof typeof UNITS;
 }
+
+/** What a text such as "5s" or "45mb" is multiplied by. */
+const UNITS: Record<"ms" | "bytes", Readonly<Record<string, number>>> = {
+	ms: { ms: 1, s: 1000, m: 60_000, h: 3_600_000 },
+	bytes: { b: 1, kb: 1024, mb: 1_048_576 },
+};
+
+const DAY_MS = 86_400_000;
 
 export class ObjectReader {
 	readonly path: string;
 	readonly #members: Record<string, unknown>;
-	readonly #faults: string[];
+	readonly #faults: MappingFault[];
 	readonly #known = new Set<string>();
 
 	/** A `value` that is no object is a fault, and read as an empty object. */
-	constructor(value: unknown, path: string, faults: string[]) {
+	constructor(value: unknown, path: string, faults: MappingFault[]) {
 		this.path = path;
 		this.#faults = faults;
 		this.#members = isObject(value) ? value : {};
-		if (!isObject(value)) faults.push(`${path} must be an object; it is ${shown(value)}.`);
+		if (!isObject(value)) faults.push({ path, message: `must be an object; it is ${shown(value)}.` });
 	}
 
-	/** Path of a member, for sentences. */
-	at(name: string): string {
-		return `${this.path}.${name}`;
-	}
-
-	fault(name: string, sentence: string): void {
-		this.#faults.push(`${this.at(name)} ${sentence}`);
+	fault(name: string, message: string): void {
+		this.#faults.push({ path: `${this.path}.${name}`, message });
 	}
 
 	has(name: string): boolean {
-		this.#known.add(name);
-		return this.#members[name] !== undefined;
+		return this.any(name) !== undefined;
 	}
 
 	any(name: string): unknown {
@@ -48,19 +56,25 @@ export class ObjectReader {
 		return undefined;
 	}
 
-	flag(name: string): boolean {
-		const value = this.any(name) ?? false;
+	flag(name: string, fallback: boolean): boolean {
+		const value = this.any(name) ?? fallback;
 		if (typeof value === "boolean") return value;
 		this.fault(name, `must be true or false; it is ${shown(value)}.`);
-		return false;
+		return fallback;
 	}
 
-	integer(name: string, { min, max, fallback, unit = "" }: IntegerOptions): number {
-		const value = this.any(name) ?? fallback;
+	integer(name: string, { min, max, fallback, unit }: IntegerOptions): number {
+		const given = this.any(name) ?? fallback;
+		const value = typeof given === "string" && unit !== undefined ? amount(given, UNITS[unit]) : given;
 		if (typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-		const after = unit && ` ${unit}`;
-		this.fault(name, `must be an integer from ${min} to ${max}${after}; it is ${shown(value)}.`);
+		const example = unit === "ms" ? ' ms, or a text such as "5s"' : ' bytes, or a text such as "4mb"';
+		this.fault(name, `must be an integer from ${min} to ${max}${unit ? example : ""}; it is ${shown(given)}.`);
 		return fallback;
+	}
+
+	/** A time, at most a day. */
+	ms(name: string, min: number, fallback: number): number {
+		return this.integer(name, { min, max: DAY_MS, fallback, unit: "ms" });
 	}
 
 	oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
@@ -93,12 +107,17 @@ export class ObjectReader {
 
 	/** Undefined without the member. */
 	object(name: string): ObjectReader | undefined {
-		return this.has(name) ? new ObjectReader(this.#members[name], this.at(name), this.#faults) : undefined;
+		return this.has(name) ? new ObjectReader(this.#members[name], `${this.path}.${name}`, this.#faults) : undefined;
+	}
+
+	/** An empty object without the member. */
+	section(name: string): ObjectReader {
+		return this.object(name) ?? new ObjectReader({}, `${this.path}.${name}`, this.#faults);
 	}
 
 	/** Reads the elements of a list of objects. */
 	objects(name: string): ObjectReader[] {
-		return this.list(name).map((each, index) => new ObjectReader(each, `${this.at(name)}[${index}]`, this.#faults));
+		return this.list(name).map((each, index) => new ObjectReader(each, `${this.path}.${name}[${index}]`, this.#faults));
 	}
 
 	/** Makes each member that was not read a fault. Called after all reads. */
@@ -113,8 +132,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** NaN for a text without a number or with another unit. */
+function amount(text: string, factors: Readonly<Record<string, number>>): number {
+	const [, digits, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?) ?([a-z]+)$/i.exec(text) ?? [];
+	const factor = Object.hasOwn(factors, unit.toLowerCase()) ? factors[unit.toLowerCase()]! : Number.NaN;
+	return Number(digits) * factor;
+}
+
 /** A value in a sentence, at most 60 characters. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
 	const text = JSON.stringify(value) ?? "undefined";
-	return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+	return text.length > 60 ? `${text.slice(0, 57).toWellFormed()}...` : text;
 }

@@ -1,6 +1,7 @@
 /**
  * The mapping: how a job becomes requests to an HTTP server, and answers become its output. Times are in ms, sizes in
- * bytes, `at` is a JSON pointer. {@link readMapping} has the defaults.
+ * bytes; both may also be texts with a unit, such as "5s" and "45mb". `at` is a JSON pointer. {@link readMapping} has the
+ * defaults.
  */
 
 /** Method, path, query, headers and body of a request, as templates. */
@@ -66,8 +67,14 @@ export interface StreamMapping {
 	end: string | undefined;
 	error: string | undefined;
 	output: "chunks" | "text" | "last";
-	flushMs: number;
-	flushBytes: number;
+}
+
+/** OpenAI's API of the server, for jobs of `/openai/*`. */
+export interface OpenAiMapping {
+	/** Such as "POST /v1/chat/completions", and "GET /v1/models/*" for all below. */
+	routes: string[];
+	/** What the server has in place of `/v1`. */
+	base: string;
 }
 
 /** The asynchronous form: the request submits, `poll` asks for the state. */
@@ -86,7 +93,7 @@ export interface AsyncMapping {
 }
 
 export interface ProgressMapping {
-	from: "path" | "poll" | "stream";
+	from: "path" | "poll";
 	call: Call | undefined;
 	everyMs: number;
 	percent: string;
@@ -121,6 +128,9 @@ export interface Mapping {
 	place: Place;
 	ready: Ready;
 	request: Call;
+	/** Paths in place of that of the request, by a member of the input: the first that is neither null nor false. */
+	paths: Record<string, string>;
+	openai: OpenAiMapping | undefined;
 	/** Headers of the request whose values are variables only. They are sent with every call, also of `ready`. */
 	credentials: Record<string, string>;
 	/** Addresses that files may be fetched from. */

@@ -3,13 +3,11 @@ import type { Body, Call, FilePart, StatusList } from "./mapping.ts";
 import { isObject, type ObjectReader } from "./mapping-reader.ts";
 import { namesIn, pointerFault } from "./template.ts";
 
-/** First names that a template may use. Headers may also use `env`. */
-export interface CallNames {
-	roots: readonly string[];
-}
+/** First names that templates may use. Headers may also use `env`. */
+export type Roots = readonly string[];
 
 export interface CallOptions {
-	names: CallNames;
+	roots: Roots;
 	/** Default method. */
 	method: string;
 	/** Default path. */
@@ -27,7 +25,7 @@ const OWN_HEADERS = ["host", "content-length", "transfer-encoding", "connection"
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** Does not end the reader. */
-export function readCall(reader: ObjectReader, { names, method, path = "/", body, files }: CallOptions): Call {
+export function readCall(reader: ObjectReader, { roots, method, path = "/", body, files }: CallOptions): Call {
 	const read: Call = {
 		method: reader.text("method") ?? method,
 		path: reader.text("path") ?? path,
@@ -38,31 +36,29 @@ export function readCall(reader: ObjectReader, { names, method, path = "/", body
 		body: undefined,
 	};
 	if (!METHODS.includes(read.method)) reader.fault("method", `must be one of ${METHODS.join(", ")}.`);
-	if (!/^\/[\x21-\x7e]*$/.test(read.path)) reader.fault("path", "must begin with / and have no spaces.");
-	if (namesIn(read.path.split("?")[1]).length > 0)
-		reader.fault("path", "must not have names in its query: write query.");
-	checkNames(reader, "path", read.path, names);
-	checkNames(reader, "query", read.query, names);
+	checkPath(reader, "path", read.path, roots);
+	checkNames(reader, "query", read.query, roots);
 	for (const [name, text] of Object.entries(read.headers)) {
 		if (!TOKEN.test(name)) reader.fault(`headers.${name}`, "is no name of a header.");
 		if (OWN_HEADERS.includes(name)) reader.fault(`headers.${name}`, "cannot be set: remove it.");
-		checkNames(reader, `headers.${name}`, text, { roots: [...names.roots, "env"] });
+		checkNames(reader, `headers.${name}`, text, [...roots, "env"]);
 		for (const each of namesIn(text))
 			if (/^env\.(?:RUNPOD|SLUICE)_/.test(each))
 				reader.fault(`headers.${name}`, `must not send ${each}: variables of the worker itself are secret.`);
 	}
-	read.body = readBody(reader, { names, files: files ?? false }) ?? (BODILESS.includes(read.method) ? undefined : body);
+	read.body = readBody(reader, { roots, files: files ?? false }) ?? (BODILESS.includes(read.method) ? undefined : body);
 	return read;
 }
 
-function readBody(reader: ObjectReader, { names, files }: { names: CallNames; files: boolean }): Body | undefined {
+function readBody(reader: ObjectReader, { roots, files }: { roots: Roots; files: boolean }): Body | undefined {
 	const given = ["body", "form", "text"].filter((name) => reader.has(name));
-	if (given.length > 1) reader.fault(given[1]!, `does not go with ${given[0]}: a request has one body.`);
-	for (const name of given) checkNames(reader, name, reader.any(name), names);
+	if (given.length > 1)
+		reader.fault(given[1]!, `does not go with ${given[0]}: remove one of them, with null if it is of the preset.`);
+	for (const name of given) checkNames(reader, name, reader.any(name), roots);
 	const form = reader.has("form") ? reader.any("form") : {};
 	if (!isObject(form)) reader.fault("form", "must be an object of fields.");
 	const fields = isObject(form) ? form : {};
-	const parts = files ? reader.objects("files").map((part) => readFile(part, names)) : [];
+	const parts = files ? reader.objects("files").map((part) => readFile(part, roots)) : [];
 	if (parts.length > 0) {
 		for (const name of given)
 			if (name !== "form") reader.fault(name, "does not go with files: write its members as form.");
@@ -73,25 +69,28 @@ function readBody(reader: ObjectReader, { names, files }: { names: CallNames; fi
 	return reader.has("body") ? { as: "json", template: reader.any("body") } : undefined;
 }
 
-function readFile(part: ObjectReader, names: CallNames): FilePart {
-	const field = part.text("field");
-	const from = part.text("from");
+function readFile(part: ObjectReader, roots: Roots): FilePart {
+	const [field, from, name, type] = ["field", "from", "name", "type"].map((member) => part.text(member));
 	if (!field) part.fault("field", "is missing: write the name of the form's field.");
 	if (!from) part.fault("from", 'is missing: write where the file is, such as "{input.image}".');
-	checkNames(part, "from", from, names);
-	const type = part.text("type");
+	checkNames(part, "from", from, roots);
+	checkNames(part, "name", name, roots);
 	if (type !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.-]+)?$/.test(type))
 		part.fault("type", "must be a content type, such as image/png.");
-	const required = part.any("required") ?? true;
-	if (typeof required !== "boolean") part.fault("required", "must be true or false.");
-	const name = part.text("name");
-	checkNames(part, "name", name, names);
+	const required = part.flag("required", true);
 	part.end();
-	return { field: field ?? "", from: from ?? "", name, type, required: required !== false };
+	return { field: field ?? "", from: from ?? "", name, type, required };
+}
+
+/** Makes a path that cannot be sent a fault. */
+export function checkPath(reader: ObjectReader, member: string, path: string, roots: Roots): void {
+	if (!/^\/[\x21-\x7e]*$/.test(path)) reader.fault(member, "must begin with / and have no spaces, such as /run.");
+	if (namesIn(path.split("?")[1]).length > 0) reader.fault(member, "must not have names in its query: write query.");
+	checkNames(reader, member, path, roots);
 }
 
 /** Makes each name of a template that it may not use a fault. */
-export function checkNames(reader: ObjectReader, member: string, template: unknown, { roots }: CallNames): void {
+export function checkNames(reader: ObjectReader, member: string, template: unknown, roots: Roots): void {
 	for (const name of namesIn(template))
 		if (!roots.includes(name.split(".")[0]!))
 			reader.fault(member, `has the unknown name {${name}}. Expected one that begins with ${roots.join(", ")}.`);
@@ -110,7 +109,7 @@ export function readStatuses(reader: ObjectReader, name: string, fallback: Statu
 }
 
 /** Undefined without the member. */
-export function textPointer(reader: ObjectReader, name: string): string | undefined {
+export function readPointer(reader: ObjectReader, name: string): string | undefined {
 	const pointer = reader.text(name);
 	const fault = pointer === undefined ? undefined : pointerFault(pointer);
 	if (fault !== undefined) reader.fault(name, fault);

@@ -21,6 +21,14 @@ describe("readMapping", () => {
 		});
 	});
 
+	it("reads times and sizes with units", () => {
+		const value = { port: 1, ready: { everyMs: "1.5s", lostAfterMs: "2M" }, answer: { maxBytes: "4 kb" } };
+		expect(readMapping(value)).toMatchObject({
+			ok: true,
+			mapping: { ready: { everyMs: 1500, lostAfterMs: 120_000 }, answer: { maxBytes: 4096 } },
+		});
+	});
+
 	it("a GET has no body, and a request with files is a form", () => {
 		const get = readMapping({ port: 1, request: { method: "GET", path: "/x" } });
 		expect(get).toMatchObject({ ok: true, mapping: { request: { body: undefined } } });
@@ -50,7 +58,7 @@ describe("readMapping", () => {
 			async: { path: "/jobs/{submit.id}", done: ["done"], result: { path: "/r/{submit.id}" } },
 			cancel: { path: "/stop" },
 		});
-		if (!read.ok) throw new Error(read.faults.join());
+		if (!read.ok) throw new Error(JSON.stringify(read.faults));
 		const { credentials, async, cancel } = read.mapping;
 		expect(credentials).toEqual({ authorization: "Bearer {env.TOKEN}" });
 		expect([async?.poll.headers, async?.result?.headers, cancel.call?.headers]).toEqual([
@@ -62,8 +70,8 @@ describe("readMapping", () => {
 
 	it.each([
 		[7, "http must be an object; it is 7."],
-		[{}, "http.port Write the server's port"],
-		[{ port: 1, socket: "/s" }, "only one of port, socket"],
+		[{}, "http.port is missing: write the server's http.port: 8000"],
+		[{ port: 1, socket: "/s" }, "http.socket does not go with http.port"],
 		[{ socket: `/${"x".repeat(200)}` }, "at most 103 bytes"],
 		[{ url: "https://user:word@host/" }, "no user, password"],
 		[{ url: "ftp://host/" }, "http.url must be an http or https URL"],
@@ -85,13 +93,20 @@ describe("readMapping", () => {
 		[{ port: 1, ready: { path: "/h", tcp: true } }, "http.ready.tcp does not go with"],
 		[{ port: 1, ready: { where: { at: "/s", in: [1] } } }, "needs http.ready.path"],
 		[{ port: 1, ready: { path: "/h", where: { at: "s", in: [1] } } }, 'write "/s"'],
-		[{ port: 1, ready: { path: "/h", everyMs: "1s" } }, 'it is "1s"'],
-		[{ port: 1, answer: { maxBytes: 2 ** 30 } }, "from 1 to 47185920 bytes"],
+		[{ port: 1, ready: { path: "/h", everyMs: "1 day" } }, 'or a text such as "5s"; it is "1 day".'],
+		[{ port: 1, ready: { path: "/h", everyMs: "1ms" } }, "http.ready.everyMs must be an integer from 10"],
+		[{ port: 1, ready: { path: "/h", everyMs: "10.0001s" } }, "must be an integer"],
+		[{ port: 1, answer: { maxBytes: 2 ** 30 } }, 'from 1 to 47185920 bytes, or a text such as "4mb"'],
+		[{ port: 1, answer: { maxBytes: "46mb" } }, 'it is "46mb"'],
+		[{ port: 1, request: { paths: { a: "b" } } }, "http.request.paths.a must begin with /"],
+		[{ port: 1, request: { paths: { a: "/{poll.x}" } } }, "has the unknown name {poll.x}"],
+		[{ port: 1, openai: {} }, "http.openai.routes must be a list of routes"],
+		[{ port: 1, openai: { routes: ["DELETE /v1/models"] } }, "http.openai.routes must be a list of routes"],
+		[{ port: 1, openai: { routes: ["GET /v1/models"], base: "/v1/" } }, "http.openai.base must be a path"],
 		[{ port: 1, answer: { as: "text", at: "/x" } }, "http.answer.at is for JSON"],
 		[{ port: 1, failed: [{ at: "/a", in: [] }] }, "http.failed[0].in is missing"],
 		[{ port: 1, stream: {} }, "http.stream.as is missing"],
 		[{ port: 1, stream: { as: "text", at: "/x" } }, "http.stream.at is for events"],
-		[{ port: 1, stream: { as: "sse", flushMs: 5 } }, "http.stream.flushMs is for as: text"],
 		[{ port: 1, stream: { as: "sse" }, async: { path: "/a", done: [1] } }, "does not go with http.async"],
 		[{ port: 1, async: { path: "/a" } }, "http.async.done is missing"],
 		[{ port: 1, stream: { as: "sse", when: "{stream}" } }, "has the unknown name {stream}"],
@@ -104,7 +119,7 @@ describe("readMapping", () => {
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
 	])("refuses %j", (value, sentence) => {
 		const read = readMapping(value);
-		expect(read.ok ? [] : read.faults.join("\n")).toContain(sentence);
+		expect(read.ok ? "" : read.faults.map(({ path, message }) => `${path} ${message}`).join("\n")).toContain(sentence);
 	});
 });
 

@@ -1,0 +1,46 @@
+import type { Preset } from "./preset.ts";
+
+export const IMAGE_PRESETS: Readonly<Record<string, Preset>> = {
+	a1111: {
+		title: "AUTOMATIC1111, Forge, SD.Next with --api: txt2img, and img2img for inputs with init_images",
+		settings: {
+			port: 7860,
+			ready: { path: "/sdapi/v1/options" },
+			request: { path: "/sdapi/v1/txt2img", paths: { init_images: "/sdapi/v1/img2img" } },
+			// Progress and interruption are of what runs, which is this job: the server has one at a time.
+			progress: { path: "/sdapi/v1/progress?skip_current_image=true", percent: "/progress", scale: 100 },
+			cancel: { path: "/sdapi/v1/interrupt" },
+			sleep: { path: "/sdapi/v1/unload-checkpoint" },
+			wake: { path: "/sdapi/v1/reload-checkpoint" },
+		},
+	},
+	sdcpp: {
+		title: "sd-server of stable-diffusion.cpp: pictures",
+		settings: {
+			port: 1234,
+			ready: { path: "/sdcpp/v1/capabilities" },
+			request: { path: "/sdcpp/v1/img_gen" },
+			async: {
+				path: "/sdcpp/v1/jobs/{submit.id}",
+				done: ["completed"],
+				failed: ["failed"],
+				cancelled: ["cancelled"],
+			},
+			answer: { at: "/result" },
+			failed: [{ at: "/status", in: ["failed"], message: "/error" }],
+			cancel: { path: "/sdcpp/v1/jobs/{submit.id}/cancel" },
+		},
+	},
+	"comfyui-api": {
+		title: "comfyui-api: the input's prompt is a workflow in API format",
+		settings: {
+			port: 3000,
+			ready: { path: "/ready" },
+			request: {
+				path: "/prompt",
+				body: { id: "{job.uuid}", prompt: "{input.prompt}", convert_output: "{input.convert_output}" },
+			},
+			cancel: { path: "/interrupt", body: { id: "{job.uuid}" } },
+		},
+	},
+};
