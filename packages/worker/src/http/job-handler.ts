@@ -4,15 +4,23 @@ import type { Context, Handler } from "../types.ts";
 import { hideCredentials } from "./credentials.ts";
 import { JobFailure } from "./job-failure.ts";
 import { type JobHandlerOptions, type JobOutput, JobSession } from "./job-session.ts";
+import { isObject } from "./mapping-reader.ts";
+import { type JobMapping, mappingOfJob } from "./openai.ts";
 
 /** Throws {@link JobReturn} for jobs that the server did not end, and after a stop of the job any error. */
 export function createJobHandler(options: JobHandlerOptions): Handler {
 	const hide = hideCredentials(options.mapping, options.env);
 	let running = 0;
 	return async (job, given) => {
-		running += 1;
 		const context: Context = { ...given, log: (message, level) => given.log(hide(message), level) };
-		const session = new JobSession({ ...options, job, context, isAlone: () => running === 1 });
+		let forJob: JobMapping;
+		try {
+			forJob = mappingOfJob(options.mapping, job);
+		} catch (error) {
+			return failed(error, hide);
+		}
+		running += 1;
+		const session = new JobSession({ ...options, ...forJob, job, context, isAlone: () => running === 1 });
 		const end = async (): Promise<void> => {
 			await session.end();
 			running -= 1;
@@ -48,8 +56,23 @@ type Hide = (text: string) => string;
 
 /** The kit's form of a failed job. Throws all other errors. */
 function failed(error: unknown, hide: Hide): { error: string } {
-	// The kit takes an empty error for none.
-	if (error instanceof JobFailure) return { error: hide(error.message) || "The server failed the job." };
+	if (error instanceof JobFailure) {
+		const text = hide(error.message);
+		// The kit takes an empty error for none.
+		if (text === "") return { error: "The server failed the job." };
+		return { error: isEvent(text) ? `The server failed the job: ${text}` : text };
+	}
 	if (error instanceof JobReturn) throw new JobReturn(hide(error.message), { loss: error.loss });
 	throw error;
+}
+
+/** Whether the service would read an error, which may be the server's own text, as an event of the worker's start. */
+function isEvent(text: string): boolean {
+	if (!text.startsWith("{")) return false;
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) && "event" in value;
+	} catch {
+		return false;
+	}
 }

@@ -9,11 +9,12 @@ import { cancelJob } from "./cancel.ts";
 import type { Server } from "./connection.ts";
 import { type Exchange, readStart } from "./exchange.ts";
 import type { Call, Mapping } from "./mapping.ts";
+import { inList, type JobMapping, OPENAI_ERROR } from "./openai.ts";
 import { lossOf, sendUntilAnswered } from "./outcome.ts";
 import { pollUntilDone } from "./poll.ts";
 import { createProgress, pollProgress } from "./progress.ts";
 import type { Readiness } from "./readiness.ts";
-import { type JobValues, jobValues, type PreparedRequest, prepareRequest, type RandomId } from "./request.ts";
+import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "./request.ts";
 import { callServer } from "./server-call.ts";
 import { heardBody, type Silence, watchSilence } from "./silence.ts";
 import { chunksOf } from "./stream.ts";
@@ -32,12 +33,14 @@ export interface JobHandlerOptions {
 	clock: Clock;
 	/** 0 to below 1. */
 	random: () => number;
-	randomId: RandomId;
+	/** Random ids, such as boundaries of forms. */
+	randomId: () => string;
 	/** Where temporary files are. Default: that of the system. */
-	folder?: string;
+	folder?: string | undefined;
 }
 
-export interface SessionOptions extends JobHandlerOptions {
+/** `mapping`: that of the job. */
+export interface SessionOptions extends JobHandlerOptions, JobMapping {
 	job: Job;
 	context: Context;
 	/** Whether the server has no other job of this worker. */
@@ -69,11 +72,11 @@ export class JobSession {
 	#cancelled: Promise<boolean> | undefined;
 
 	constructor(options: SessionOptions) {
-		const { job, mapping, env, port, readiness, context, clock, folder } = options;
+		const { job, mapping, openai, env, port, readiness, context, clock, folder } = options;
 		this.#options = options;
-		this.#values = jobValues(job, { mapping, env, port });
+		this.#values = { ...jobValues(job, { mapping, env, port }), ...openai };
 		this.#names = this.#values.names;
-		this.#output = { answer: mapping.answer, failed: mapping.failed, ...(folder !== undefined && { folder }) };
+		this.#output = { answer: mapping.answer, failed: mapping.failed, folder };
 		this.#release = readiness.opened();
 		if (mapping.progress)
 			this.#progress = createProgress({ progress: mapping.progress, report: context.progress, clock });
@@ -82,7 +85,7 @@ export class JobSession {
 
 	/** Throws `JobFailure` and {@link JobReturn}; after a stop of the job, any error. */
 	async run(): Promise<JobOutput> {
-		const { mapping, server, readiness, context, clock, random } = this.#options;
+		const { mapping, openai, server, readiness, context, random } = this.#options;
 		const { stream, errors } = mapping;
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, this.#names) === true);
 		try {
@@ -97,6 +100,7 @@ export class JobSession {
 				...this.#limits(),
 				server,
 				errors,
+				errorPrefix: openai ? OPENAI_ERROR : "",
 				readiness,
 				stopped: context.signal,
 				random,
@@ -110,13 +114,11 @@ export class JobSession {
 			if (mapping.async) return this.#unlessSilent(await this.#runAsync(answer));
 			// A server that does not stream this request answers with the whole.
 			const streams = stream?.as !== "sse" || /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
-			if (!asksForStream || !streams) return this.#unlessSilent(await readOutput(answer, this.#output));
-			const chunks = chunksOf(answer, {
-				stream,
-				maxBytes: mapping.answer.maxBytes,
-				clock,
-				onEvent: (value) => mapping.progress?.from === "stream" && this.#progress?.(value),
-			});
+			if (!asksForStream || !streams) {
+				const output = this.#unlessSilent(await readOutput(answer, this.#output));
+				return openai ? inList(output) : output;
+			}
+			const chunks = chunksOf(answer, stream, mapping.answer.maxBytes);
 			return this.#unlessSilentStream(chunks);
 		} catch (error) {
 			throw await this.failure(error);
@@ -160,7 +162,7 @@ export class JobSession {
 
 	#prepare(call: Call): Promise<PreparedRequest> {
 		const { mapping, randomId, folder } = this.#options;
-		const context = { ...this.#limits(), urls: mapping.urls, randomId, ...(folder !== undefined && { folder }) };
+		const context = { ...this.#limits(), urls: mapping.urls, randomId, folder };
 		return prepareRequest(call, { ...this.#values, names: this.#names }, context);
 	}
 

@@ -39,6 +39,7 @@ function send(
 	const request = { method: "POST", path: "/", headers: {}, body: undefined, release: async () => {} };
 	const mapping = mappingOf({ errors });
 	const result = sendUntilAnswered(request, {
+		errorPrefix: "",
 		server: serverAt({ port }),
 		errors: mapping.errors,
 		readiness,

@@ -1,7 +1,7 @@
 /** What answers and failures of the server mean for a job: it fails, is returned to the queue, or is lost. */
 import { waitAfter } from "../backoff.ts";
 import { JobReturn } from "../job-return.ts";
-import { SHOWN_BYTES, shortened } from "./condition.ts";
+import { SHOWN_BYTES } from "./condition.ts";
 import { ConnectionError, type ConnectOptions, type Server } from "./connection.ts";
 import { exchange, type Exchange, readStart } from "./exchange.ts";
 import { JobFailure } from "./job-failure.ts";
@@ -12,6 +12,8 @@ import type { PreparedRequest } from "./request.ts";
 export interface SendOptions extends ConnectOptions {
 	server: Server;
 	errors: ErrorMapping;
+	/** Before the status in the error of a failed job. */
+	errorPrefix: string;
 	readiness: Pick<Readiness, "answered" | "failed" | "probe">;
 	/** Closes the connections of the job. */
 	signal: AbortSignal;
@@ -45,7 +47,7 @@ export function outcomeOf(status: number, errors: ErrorMapping): Outcome {
  * abort of `signal` any error.
  */
 export async function sendUntilAnswered(request: PreparedRequest, options: SendOptions): Promise<Exchange> {
-	const { server, errors, readiness, clock, signal, stopped, onSent, random } = options;
+	const { server, errors, errorPrefix, readiness, clock, signal, stopped, onSent, random } = options;
 	const either = AbortSignal.any([signal, stopped]);
 	let busySince: number | undefined;
 	for (let tries = 1; ; tries += 1) {
@@ -59,13 +61,12 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		readiness.answered();
 		if (answer.status >= 200 && answer.status < 300) return answer;
 		onSent(false);
-		const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
-		const reason = `HTTP ${answer.status}: ${text}`;
+		const reason = await refusalOf(answer, clock);
 		const outcome = outcomeOf(answer.status, errors);
 		if (answer.status >= 500 && !(await readiness.probe()))
 			throw new JobReturn(`The server is no longer ready. ${reason}`, { loss: outcome !== "busy" });
 		if (outcome === "lose") throw new JobReturn(reason, { loss: true });
-		if (outcome === "fail") throw new JobFailure(reason);
+		if (outcome === "fail") throw new JobFailure(errorPrefix + reason);
 		busySince ??= clock.now();
 		const left = errors.busyMs - (clock.now() - busySince);
 		if (left <= 0) throw new JobReturn(`The server was busy for ${errors.busyMs} ms. ${reason}`);
@@ -73,6 +74,12 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		const wait = asked === undefined ? waitAfter(tries, BUSY, random) : Math.max(BUSY.firstMs, asked);
 		await clock.sleep(Math.min(wait, left), either);
 	}
+}
+
+/** Status and text of an answer that is an error. */
+export async function refusalOf(answer: Exchange, clock: ConnectOptions["clock"]): Promise<string> {
+	const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
+	return `HTTP ${answer.status}: ${text}`;
 }
 
 /**
@@ -101,9 +108,4 @@ function retryAfterMs(header: string | undefined, now: number): number | undefin
 	// `Date.parse` reads a year or a month of other numbers.
 	const ms = /^[A-Z][a-z]+,? /.test(text) ? Date.parse(text) - now : Number.NaN;
 	return Number.isFinite(ms) ? ms : undefined;
-}
-
-/** A sentence for the error of a job that the server ended itself. */
-export function serverError(prefix: string, text: string): JobFailure {
-	return new JobFailure(shortened(`${prefix}: ${text}`));
 }

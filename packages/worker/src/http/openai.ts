@@ -1,0 +1,90 @@
+/** Where a job goes: to a path that its input chooses, or to the route of OpenAI's API that a client has called. */
+import { memberText } from "../polling/job-text.ts";
+import { RawJson } from "../raw-json.ts";
+import type { Job } from "../types.ts";
+import { JobFailure } from "./job-failure.ts";
+import type { Mapping, OpenAiMapping, StreamMapping } from "./mapping.ts";
+import { isObject } from "./mapping-reader.ts";
+
+/** A mapping for one job. */
+export interface JobMapping {
+	mapping: Mapping;
+	/** For `/openai/*`: what the service translates into an answer of OpenAI's form (protocol C). */
+	openai: { inputText: string } | undefined;
+}
+
+/** What the service looks for in the error of a job, to answer with its status and body (protocol C.2). */
+export const OPENAI_ERROR = "vLLM returned ";
+
+const ROUTE = /^\/v1(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/;
+/** Streams of these have a last event, so that one without it is cut. */
+const WITH_END = ["/v1/chat/completions", "/v1/completions"];
+
+/** Throws a {@link JobFailure} for a route that the mapping does not have. */
+export function mappingOfJob(mapping: Mapping, job: Job): JobMapping {
+	const input = isObject(job.input) ? job.input : {};
+	if (mapping.openai && Object.hasOwn(input, "openai_route")) return openAiJob(mapping, mapping.openai, job, input);
+	const isGiven = (name: string): boolean =>
+		Object.hasOwn(input, name) && input[name] !== null && input[name] !== false;
+	const path = Object.entries(mapping.paths).find(([name]) => isGiven(name))?.[1];
+	const request = path === undefined ? mapping.request : { ...mapping.request, path };
+	return { mapping: { ...mapping, request }, openai: undefined };
+}
+
+function openAiJob(
+	mapping: Mapping,
+	{ routes, base }: OpenAiMapping,
+	{ inputText }: Job,
+	input: Record<string, unknown>,
+): JobMapping {
+	const { openai_route: route, openai_input: body } = input;
+	const hasBody = body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0);
+	const method = hasBody ? "POST" : "GET";
+	if (typeof route !== "string" || !ROUTE.test(route) || !hasRoute(routes, `${method} ${route}`))
+		throw new JobFailure(unknownRoute(`${method} ${String(route).slice(0, 200)}`));
+	const stream: StreamMapping = {
+		when: "always",
+		as: "sse",
+		at: undefined,
+		raw: true,
+		end: WITH_END.includes(route) ? "[DONE]" : undefined,
+		error: "/error",
+		output: "chunks",
+	};
+	return {
+		mapping: {
+			...mapping,
+			request: {
+				...mapping.request,
+				method,
+				path: base + route.slice("/v1".length),
+				query: {},
+				body: hasBody ? { as: "json", template: "{input}" } : undefined,
+			},
+			defaults: {},
+			answer: { as: "auto", at: undefined, maxBytes: mapping.answer.maxBytes },
+			failed: [],
+			stream: isObject(body) && body["stream"] === true ? stream : undefined,
+			async: undefined,
+			progress: undefined,
+		},
+		openai: { inputText: (hasBody && memberText(inputText, 0, "openai_input")) || "null" },
+	};
+}
+
+function hasRoute(routes: readonly string[], wanted: string): boolean {
+	return routes.some((each) => (each.endsWith("/*") ? wanted.startsWith(each.slice(0, -1)) : wanted === each));
+}
+
+function unknownRoute(what: string): string {
+	const message = `${what} is not a route of this endpoint's server (http.openai.routes). Without a body it is a GET.`;
+	const error = { message, type: "invalid_request_error", param: null, code: "unknown_route" };
+	return `${OPENAI_ERROR}HTTP 404: ${JSON.stringify({ error })}`;
+}
+
+/** The output as a list of one: an answer that is a list itself would be taken for chunks. */
+export function inList({ json }: RawJson): RawJson {
+	return new RawJson(
+		typeof json === "string" ? `[${json}]` : Buffer.concat([Buffer.from("["), json, Buffer.from("]")]),
+	);
+}

@@ -1,0 +1,290 @@
+/** What each preset sends, and makes of the answers and failures that its server is known for. */
+import type { ServerResponse } from "node:http";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Received } from "../../../../../test/support/worker-kit/http-servers.ts";
+import { closeServers, handlerOf, json } from "../../../../../test/support/worker-kit/job-handler.ts";
+import { serverAt } from "../connection.ts";
+import { createReadiness } from "../readiness.ts";
+import { mappingOf } from "../../../../../test/support/worker-kit/mapping.ts";
+import { systemClock } from "../../clock.ts";
+import { resolveMapping } from "../resolve-mapping.ts";
+import { PRESETS } from "./index.ts";
+
+afterEach(closeServers);
+
+type Answer = (response: ServerResponse, request: Received) => void;
+
+/** A server with answers by method and path. Others are 404. */
+const answers =
+	(table: Readonly<Record<string, Answer>>) =>
+	(request: Received, response: ServerResponse): void => {
+		const answer = table[`${request.method} ${request.url}`];
+		if (answer) answer(response, request);
+		else response.writeHead(404).end("no such route");
+	};
+
+const sends =
+	(value: unknown, status = 200): Answer =>
+	(response) =>
+		json(response, value, status);
+
+/** An answer with another content type than JSON. */
+const sendsBody =
+	(body: string | Buffer, type: string): Answer =>
+	(response) =>
+		void response.writeHead(200, { "content-type": type }).end(body);
+
+const events = (...data: string[]): Answer =>
+	sendsBody(data.map((each) => `data: ${each}\n\n`).join(""), "text/event-stream");
+
+/** Runs a job on a preset before a server. */
+async function run(preset: string, input: unknown, table: Readonly<Record<string, Answer>>, more: object = {}) {
+	const { run: start, server } = await handlerOf({ preset, ...more }, answers(table));
+	const output = await start(input);
+	const bodies = server.received.map(({ body }) => body.toString());
+	const paths = server.received.map(({ method, url }) => `${method} ${url}`);
+	return { output, bodies, paths };
+}
+
+describe("every preset", () => {
+	it.each(Object.keys(PRESETS))("%s resolves, with the server's place only", (preset) => {
+		const read = resolveMapping({ preset, url: "http://127.0.0.1:1" });
+		expect(read.ok ? [] : read.faults).toEqual([]);
+		expect(PRESETS[preset]!.title.length).toBeGreaterThan(10);
+	});
+
+	it.each([
+		["cog", { status: "STARTING" }, false],
+		["cog", { status: "SETUP_FAILED" }, false],
+		["cog", { status: "BUSY" }, true],
+		["docling", {}, true],
+	])("%s knows readiness by %j", async (preset, value, ready) => {
+		const { server } = await handlerOf({ preset }, (_request, response) => json(response, value));
+		const readiness = createReadiness({
+			server: serverAt({ port: server.port }),
+			ready: mappingOf({ preset }).ready,
+			...{ headers: {}, clock: systemClock, log: () => {}, isAsleep: () => false, onLost: () => {} },
+		});
+		expect(await readiness.probe()).toBe(ready);
+	});
+});
+
+describe("language models", () => {
+	const chat = { choices: [{ message: { content: "hi" } }] };
+
+	it.each([
+		["openai", { messages: [] }, "/v1/chat/completions"],
+		["vllm", { prompt: "x" }, "/v1/completions"],
+		["sglang", { input: "x" }, "/v1/embeddings"],
+		["llamacpp", { temperature: 0 }, "/v1/chat/completions"],
+		["nim", { messages: [], prompt: "x" }, "/v1/chat/completions"],
+		["ollama", { model: "m", messages: [] }, "/api/chat"],
+		["ollama", { model: "m", prompt: "x" }, "/api/generate"],
+		["ollama", { model: "m", input: ["x"] }, "/api/embed"],
+		["tgi", { inputs: "x" }, "/generate"],
+		["tgi", { messages: [] }, "/v1/chat/completions"],
+		["tei", { inputs: "x" }, "/embed"],
+		["tei", { query: "x", texts: [] }, "/rerank"],
+		["tei", { input: "x" }, "/v1/embeddings"],
+		["infinity", { model: "m", input: ["x"] }, "/embeddings"],
+		["infinity", { model: "m", query: "x", documents: [] }, "/rerank"],
+	])("%s: %j goes to %s", async (preset, input, path) => {
+		const { output, paths, bodies } = await run(preset, input, { [`POST ${path}`]: sends(chat) });
+		expect([output, paths]).toEqual([chat, [`POST ${path}`]]);
+		expect(JSON.parse(bodies[0]!)).toMatchObject(input);
+	});
+
+	it("openai: chunks of a stream, and an error amid it", async () => {
+		const table = { "POST /v1/chat/completions": events('{"a":1}', '{"a":2}', "[DONE]") };
+		expect((await run("openai", { messages: [], stream: true }, table)).output).toEqual([
+			{ a: 1 },
+			{ a: 2 },
+			[{ a: 1 }, { a: 2 }],
+		]);
+		const broken = { "POST /v1/chat/completions": events('{"a":1}', '{"error":{"message":"oom","code":500}}') };
+		const { output } = await run("openai", { messages: [], stream: true }, broken);
+		expect(output).toEqual([{ a: 1 }, { error: '{"message":"oom","code":500}' }]);
+	});
+
+	it("ollama: does not stream unless asked, and then lines, one of which may be an error", async () => {
+		const plain = await run("ollama", { prompt: "x" }, { "POST /api/generate": sends({ response: "y" }) });
+		expect(JSON.parse(plain.bodies[0]!)).toEqual({ prompt: "x", stream: false });
+		const lines = sendsBody('{"response":"a"}\n{"error":"model runner stopped"}\n', "application/x-ndjson");
+		const { output } = await run("ollama", { prompt: "x", stream: true }, { "POST /api/generate": lines });
+		expect(output).toEqual([{ response: "a" }, { error: "model runner stopped" }]);
+	});
+
+	it.each([
+		["tgi", 424],
+		["tei", 413],
+		["ollama", 404],
+	])("%s: HTTP %i fails the job", async (preset, status) => {
+		const all = { "POST /generate": 0, "POST /embed": 0, "POST /api/generate": 0 };
+		const table = Object.fromEntries(Object.keys(all).map((route) => [route, sends({ error: "no" }, status)]));
+		expect((await run(preset, { inputs: "x", model: "m" }, table)).output).toEqual({
+			error: `HTTP ${status}: {"error":"no"}`,
+		});
+	});
+});
+
+describe("docling", () => {
+	const submit = sends({ task_id: "t", task_status: "pending" });
+	const poll = "GET /v1/status/poll/t?wait=5";
+	const input = { sources: [{ kind: "http", url: "https://x/y.pdf" }], options: { do_ocr: false } };
+
+	it("submits, waits by polls, and reads the result once", async () => {
+		const states = ["pending", "started", "success"];
+		const { output, paths, bodies } = await run("docling", input, {
+			"POST /v1/convert/source/async": submit,
+			[poll]: (response) => json(response, { task_id: "t", task_status: states.shift() }),
+			"GET /v1/result/t": sends({ document: { md_content: "# T" }, status: "success", errors: [] }),
+		});
+		expect(output).toEqual({ document: { md_content: "# T" }, status: "success", errors: [] });
+		expect(paths).toEqual(["POST /v1/convert/source/async", poll, poll, poll, "GET /v1/result/t"]);
+		expect(JSON.parse(bodies[0]!)).toEqual(input);
+	});
+
+	it("fails for a result with 200 that is a failure, and for a failed task", async () => {
+		const failing = {
+			"POST /v1/convert/source/async": submit,
+			[poll]: sends({ task_status: "success" }),
+			"GET /v1/result/t": sends({ document: {}, status: "failure", errors: [{ error_message: "bad PDF" }] }),
+		};
+		expect((await run("docling", input, failing)).output).toEqual({ error: '[{"error_message":"bad PDF"}]' });
+		const failed = { ...failing, [poll]: sends({ task_status: "failure" }) };
+		expect((await run("docling", input, failed)).output).toEqual({ error: expect.stringContaining("failure") });
+	});
+
+	it("a task that a restarted server does not know is a loss", async () => {
+		const { output } = await run("docling", input, {
+			"POST /v1/convert/source/async": submit,
+			[poll]: sends({ detail: "Task not found." }, 404),
+		});
+		expect(output).toMatchObject({ name: "JobReturn", loss: true });
+	});
+});
+
+describe("cog", () => {
+	it("puts the prediction under the job's id and run, and its output is the job's", async () => {
+		const { output, bodies } = await run(
+			"cog",
+			{ prompt: "a", seed: 1 },
+			{
+				"PUT /predictions/7f-1": sends({ id: "7f-1", status: "succeeded", output: ["data:image/png;base64,AA=="] }),
+			},
+		);
+		expect(output).toEqual(["data:image/png;base64,AA=="]);
+		expect(JSON.parse(bodies[0]!)).toEqual({ input: { prompt: "a", seed: 1 } });
+	});
+
+	it("fails for a failed prediction with 200, and waits for a free slot", async () => {
+		const failed = sends({ status: "failed", error: "CUDA out of memory" });
+		expect((await run("cog", {}, { "PUT /predictions/7f-1": failed })).output).toEqual({ error: "CUDA out of memory" });
+		const busy = await run("cog", {}, { "PUT /predictions/7f-1": sends({}, 409) }, { errors: { busyMs: 0 } });
+		expect(busy.output).toMatchObject({ name: "JobReturn", loss: false });
+	});
+});
+
+describe("speech", () => {
+	it("whisper-asr: sends the audio as a form, and reads JSON that is labelled as text", async () => {
+		const { output, paths, bodies } = await run(
+			"whisper-asr",
+			{ audio: "data:audio/wav;base64,UklGRg==", language: "fi" },
+			{ "POST /asr?output=json&language=fi": sendsBody('{"text":"terve"}', "text/plain") },
+		);
+		expect([output, paths.length]).toEqual([{ text: "terve" }, 1]);
+		expect(bodies[0]).toContain('name="audio_file"; filename="audio_file"\r\nContent-Type: audio/wav\r\n\r\nRIFF');
+	});
+
+	it("speaches: transcribes with the model of the input", async () => {
+		const { output, bodies } = await run(
+			"speaches",
+			{ audio: "UklGRg==", model: "whisper-1", temperature: 0 },
+			{ "POST /v1/audio/transcriptions": sends({ text: "hello" }) },
+		);
+		expect(output).toEqual({ text: "hello" });
+		expect(bodies[0]!.match(/(?<=; )name="\w+"/g)).toEqual(['name="model"', 'name="temperature"', 'name="file"']);
+	});
+
+	it("speech: the answer's bytes, and those of a stream", async () => {
+		const table = { "POST /v1/audio/speech": sendsBody(Buffer.from("RIFF"), "audio/wav") };
+		const whole = { contentType: "audio/wav", bytes: 4, data: "UklGRg==" };
+		const { output, bodies } = await run("speech", { input: "hi", voice: "af" }, table);
+		expect([output, JSON.parse(bodies[0]!)]).toEqual([whole, { stream: false, input: "hi", voice: "af" }]);
+		expect((await run("speech", { input: "hi", stream: true }, table)).output).toEqual(["UklG", "Rg==", whole]);
+	});
+});
+
+describe("triton", () => {
+	it.each([
+		[{ model: "resnet", inputs: [] }, "/v2/models/resnet/infer"],
+		[{ model: "llm", text_input: "x" }, "/v2/models/llm/generate"],
+		[{ model: "llm", text_input: "x", stream: false }, "/v2/models/llm/generate"],
+	])("%j goes to %s", async (input, path) => {
+		expect((await run("triton", input, { [`POST ${path}`]: sends({ outputs: [] }) })).output).toEqual({ outputs: [] });
+	});
+
+	it("streams, and fails for an error after a 200", async () => {
+		const table = { "POST /v2/models/m/generate_stream": events('{"text_output":"a"}', '{"error":"oom"}') };
+		const { output } = await run("triton", { model: "m", text_input: "x", stream: true }, table);
+		expect(output).toEqual([{ text_output: "a" }, { error: "oom" }]);
+	});
+});
+
+describe("pictures", () => {
+	it("a1111: by what the input has", async () => {
+		const made = sends({ images: ["AA=="], parameters: {}, info: "{}" });
+		const text = await run("a1111", { prompt: "a" }, { "POST /sdapi/v1/txt2img": made });
+		const image = await run("a1111", { init_images: ["AA=="] }, { "POST /sdapi/v1/img2img": made });
+		expect([text.output, image.output]).toEqual(Array(2).fill({ images: ["AA=="], parameters: {}, info: "{}" }));
+	});
+
+	it("sdcpp: submits, polls, and gives the result", async () => {
+		const states = [{ status: "queued" }, { status: "completed", result: { images: [{ b64_json: "AA==" }] } }];
+		const { output } = await run(
+			"sdcpp",
+			{ prompt: "a" },
+			{
+				"POST /sdcpp/v1/img_gen": sends({ id: "7" }, 202),
+				"GET /sdcpp/v1/jobs/7": (response) => json(response, states.shift()),
+			},
+			{ async: { everyMs: 10 } },
+		);
+		expect(output).toEqual({ images: [{ b64_json: "AA==" }] });
+		const failed = await run(
+			"sdcpp",
+			{ prompt: "a" },
+			{
+				"POST /sdcpp/v1/img_gen": sends({ id: "7" }, 202),
+				"GET /sdcpp/v1/jobs/7": sends({ status: "failed", error: "no memory" }),
+			},
+			{ async: { everyMs: 10 } },
+		);
+		expect(failed.output).toEqual({ error: "no memory" });
+	});
+
+	it("comfyui-api: sends the workflow with the job's id", async () => {
+		const { output, bodies } = await run(
+			"comfyui-api",
+			{ prompt: { 1: {} } },
+			{
+				"POST /prompt": sends({ images: ["AA=="], filenames: ["a.png"] }),
+			},
+		);
+		expect(output).toEqual({ images: ["AA=="], filenames: ["a.png"] });
+		expect(JSON.parse(bodies[0]!)).toEqual({ id: "7f", prompt: { 1: {} } });
+	});
+
+	it.each([
+		["a1111", "POST /sdapi/v1/interrupt"],
+		["comfyui-api", "POST /interrupt"],
+	])("%s: a cancelled job ends on the server by %s", async (preset, route) => {
+		const stop = new AbortController();
+		const { run: start, server } = await handlerOf({ preset }, (request, response) => {
+			if (request.url.includes("interrupt")) json(response, {});
+			else stop.abort();
+		});
+		await start({ prompt: {} }, stop.signal);
+		expect(server.received.map(({ method, url }) => `${method} ${url}`)).toContain(route);
+	});
+});
