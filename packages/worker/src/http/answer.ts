@@ -17,7 +17,7 @@ export interface AnswerOptions {
 	answer: Mapping["answer"];
 	failed: readonly FailedRule[];
 	/** Where temporary files are. */
-	folder?: string;
+	folder?: string | undefined;
 }
 
 /**
@@ -35,8 +35,7 @@ export async function readOutput(received: Exchange, options: AnswerOptions): Pr
 	}
 	let body: Spool;
 	try {
-		const { folder } = options;
-		body = await spool(received.body, { maxBytes, ...(folder !== undefined && { folder }) });
+		body = await spool(received.body, { maxBytes, folder: options.folder });
 	} catch (error) {
 		throw error instanceof TooLargeError ? tooLarge("The answer", maxBytes) : error;
 	}

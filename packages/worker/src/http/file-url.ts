@@ -8,6 +8,7 @@ import { type ConnectOptions, serverOf } from "./connection.ts";
 import { exchange } from "./exchange.ts";
 import { spool, TooLargeError, type Spool } from "./spool.ts";
 import { JobFailure } from "./job-failure.ts";
+import { timeLimit } from "./time-limit.ts";
 
 /** Maximum size of a fetched file, bytes. */
 const MAX_FILE = 100 * 1_048_576;
@@ -19,7 +20,7 @@ export interface FetchOptions extends ConnectOptions {
 	urls: "public" | "any";
 	resolve?: (host: string) => Promise<string[]>;
 	/** Where temporary files are. Default: that of the system. */
-	folder?: string;
+	folder?: string | undefined;
 }
 
 /**
@@ -36,10 +37,7 @@ export async function fetchFile(
 		throw new JobFailure(`${what} must be an https address.`);
 	if (url.username || url.password) throw new JobFailure(`${what} must be an address without user and password.`);
 	const host = url.hostname.replace(/^\[|\]$/g, "");
-	const { clock, signal } = options;
-	const timeout = new AbortController();
-	const done = new AbortController();
-	void clock.sleep(FETCH_MS, done.signal).then(() => timeout.abort());
+	const limit = timeLimit(FETCH_MS, options);
 	try {
 		const addresses = isIP(host) ? [host] : await resolve(host);
 		const allowed =
@@ -48,7 +46,7 @@ export async function fetchFile(
 		const path = `${url.pathname}${url.search}`;
 		const answer = await exchange(serverOf(url, allowed[0], ""), {
 			...options,
-			signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
+			signal: limit.signal,
 			method: "GET",
 			path,
 			headers: { accept: "*/*" },
@@ -63,17 +61,16 @@ export async function fetchFile(
 		}
 		const type = answer.headers["content-type"];
 		const name = decodeName(url.pathname.split("/").at(-1));
-		const limits = { maxBytes: MAX_FILE, ...(folder !== undefined && { folder }) };
-		return { spool: await spool(answer.body, limits), type, name };
+		return { spool: await spool(answer.body, { maxBytes: MAX_FILE, folder }), type, name };
 	} catch (error) {
 		if (error instanceof JobFailure || error instanceof JobReturn) throw error;
 		const { message, code } = error as NodeJS.ErrnoException;
 		if (code === "EAI_AGAIN") throw new JobReturn(`${what}: the address of ${host} cannot be resolved now: ${message}`);
-		const late = timeout.signal.aborted && `it did not arrive within ${FETCH_MS} ms`;
+		const late = limit.isOver && `it did not arrive within ${FETCH_MS} ms`;
 		const reason = error instanceof TooLargeError ? `the file is ${message}` : late || message;
 		throw new JobFailure(`${what}: the file could not be fetched from ${host}: ${reason}.`);
 	} finally {
-		done.abort();
+		limit.end();
 	}
 }
 

@@ -3,12 +3,12 @@ import type { Clock } from "../clock.ts";
 import { JobReturn } from "../job-return.ts";
 import type { RawJson } from "../raw-json.ts";
 import { type AnswerOptions, jsonOutput, parseJson, readOutput, tooLarge } from "./answer.ts";
-import { failureIn, SHOWN_BYTES } from "./condition.ts";
+import { failureIn, shortened } from "./condition.ts";
 import { ConnectionError, type ConnectOptions, type Server } from "./connection.ts";
 import { exchange, type Exchange, readStart } from "./exchange.ts";
 import { JobFailure } from "./job-failure.ts";
 import { type AsyncMapping, type Call, type ErrorMapping, hasStatus } from "./mapping.ts";
-import { lossOf, outcomeOf, serverError } from "./outcome.ts";
+import { lossOf, outcomeOf, refusalOf } from "./outcome.ts";
 import type { Readiness } from "./readiness.ts";
 import type { PreparedRequest } from "./request.ts";
 import { atPointer, textOf } from "./template.ts";
@@ -28,9 +28,6 @@ export interface PollOptions extends ConnectOptions {
 	/** Called when the job is done, before its result is read. */
 	onDone: () => void;
 }
-
-/** Time for the body of an error, ms. */
-const ERROR_BODY_MS = 5000;
 
 /** Polls until the job is done, and returns its output. Throws {@link JobFailure} and {@link JobReturn}. */
 export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
@@ -59,10 +56,8 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 		const state = textOf(atPointer(value, async.state));
 		const isIn = (states: readonly unknown[]): boolean => states.some((each) => textOf(each) === state);
 		if (isIn(async.failed))
-			throw new JobFailure(
-				failureIn(output.failed, value, text) ?? `The server's job failed: ${text.slice(0, SHOWN_BYTES)}`,
-			);
-		if (isIn(async.cancelled)) throw serverError("The job was cancelled on the server", text);
+			throw new JobFailure(failureIn(output.failed, value, text) ?? shortened(`The server's job failed: ${text}`));
+		if (isIn(async.cancelled)) throw new JobFailure(shortened(`The job was cancelled on the server: ${text}`));
 		if (!isIn(async.done)) continue;
 		onDone();
 		return async.result ? await fetchResult(options, async.result) : jsonOutput(text, output);
@@ -101,8 +96,7 @@ async function pollOnce(options: PollOptions): Promise<Polled> {
 }
 
 async function refused(answer: Exchange, { async, errors, clock }: PollOptions): Promise<Refused> {
-	const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
-	const reason = `HTTP ${answer.status}: ${text}`;
+	const reason = await refusalOf(answer, clock);
 	if (hasStatus(async.missing, answer.status)) return { kind: "missing", reason };
 	if (answer.status < 500 && outcomeOf(answer.status, errors) === "fail")
 		throw new JobFailure(`A poll of the job failed: ${reason}`);

@@ -6,8 +6,8 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { connect, type Server } from "./connection.ts";
 import { holds } from "./condition.ts";
-import { exchange, readStart } from "./exchange.ts";
 import { hasStatus, type Ready } from "./mapping.ts";
+import { callServer } from "./server-call.ts";
 
 export interface Readiness {
 	/** Resolves when the server is ready, or `signal` aborts. */
@@ -30,7 +30,7 @@ export interface ReadinessOptions {
 	server: Server;
 	ready: Ready;
 	/** Of the request of the mapping, as far as they do not depend on a job. */
-	headers: Readonly<Record<string, string>>;
+	headers: Record<string, string>;
 	clock: Clock;
 	log: Log;
 	isAsleep: () => boolean;
@@ -42,7 +42,6 @@ export interface ReadinessOptions {
 const IDLE_MS = 10_000;
 /** Interval of log lines while the server is not ready. */
 const LOG_MS = 10_000;
-const MAX_BODY = 1_048_576;
 /** Bytes of an answer in the log. */
 const SHOWN = 200;
 
@@ -128,32 +127,17 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 
 /** Why the server is not ready. Undefined if it is. */
 async function faultOf({ server, ready, headers, clock }: ReadinessOptions): Promise<string | undefined> {
-	const timeout = new AbortController();
-	const done = new AbortController();
-	void clock.sleep(ready.timeoutMs, done.signal).then(() => timeout.abort());
-	const limits = { connectMs: ready.timeoutMs, clock, signal: timeout.signal };
+	const limits = { connectMs: ready.timeoutMs, withinMs: ready.timeoutMs, clock };
 	try {
 		if (ready.path === undefined) {
 			(await connect(server, limits)).destroy();
 			return undefined;
 		}
-		const answer = await exchange(server, { ...limits, method: "GET", path: ready.path, headers });
-		const { text } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock });
-		const seen = `HTTP ${answer.status} ${text.slice(0, SHOWN)}`.trim();
-		if (timeout.signal.aborted) throw new Error("cut");
-		if (!hasStatus(ready.status, answer.status)) return seen;
-		return ready.where && !holds(ready.where, parsed(text)) ? seen : undefined;
+		const request = { method: "GET", path: ready.path, headers, body: undefined };
+		const { status, text, value } = await callServer(server, request, limits);
+		const isReady = hasStatus(ready.status, status) && (!ready.where || holds(ready.where, value));
+		return isReady ? undefined : `HTTP ${status} ${text.slice(0, SHOWN)}`.trim();
 	} catch (error) {
-		return timeout.signal.aborted ? `no answer within ${ready.timeoutMs} ms` : (error as Error).message;
-	} finally {
-		done.abort();
-	}
-}
-
-function parsed(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
+		return (error as Error).message;
 	}
 }

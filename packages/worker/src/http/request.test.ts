@@ -54,8 +54,8 @@ describe("prepareRequest", () => {
 		expect((await prepared({ request: { defaults: { a: 1 } } }, jobOf("{ }"))).text).toBe('{"a":1}');
 	});
 
-	it("an older service sends no run", async () => {
-		expect((await prepared({}, jobOf({}))).idempotencyKey).toBe("7f-0");
+	it("a service that does not number runs has one key", async () => {
+		expect((await prepared({}, jobOf({}))).idempotencyKey).toBe("7f-1");
 	});
 
 	it("fills path, query, headers and a JSON template", async () => {

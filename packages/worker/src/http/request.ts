@@ -32,14 +32,11 @@ export interface JobValues {
 	idempotencyKey: string;
 }
 
-/** `boundary` and other ids are random. */
-export type RandomId = () => string;
-
 export interface RequestContext extends ConnectOptions {
 	urls: Mapping["urls"];
-	randomId: RandomId;
+	randomId: () => string;
 	/** Where temporary files are. Default: that of the system. */
-	folder?: string;
+	folder?: string | undefined;
 }
 
 /** `env`: variables for headers. `port`: that of the server. */
@@ -49,7 +46,8 @@ export function jobValues(
 ): JobValues {
 	// Ids of /runsync have a prefix that makes them no UUID.
 	const uuid = job.id.replace(/^sync-/, "");
-	const run = typeof job["run"] === "number" ? job["run"] : undefined;
+	// A service that does not number runs has one key for all of a job.
+	const run = job.run ?? 1;
 	const added = Object.entries(mapping.defaults).filter(
 		([name]) => !(isObject(job.input) && Object.hasOwn(job.input, name)),
 	);
@@ -57,10 +55,10 @@ export function jobValues(
 	const merges = added.length > 0 && isObject(given);
 	const input = merges ? { ...Object.fromEntries(added), ...given } : given;
 	return {
-		names: { input, job: { id: job.id, uuid, ...(run !== undefined && { run }) }, port, env },
+		names: { input, job: { id: job.id, uuid, run }, port, env },
 		inputText: merges ? withMembers(job.inputText, added) : job.inputText,
 		headers: { "x-request-id": headerText(job.id) },
-		idempotencyKey: headerText(`${uuid}-${run ?? 0}`),
+		idempotencyKey: headerText(`${uuid}-${run}`),
 	};
 }
 

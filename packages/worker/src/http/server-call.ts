@@ -1,7 +1,8 @@
-/** Short requests beside those of jobs: progress, cancel, sleep, wake. */
+/** Short requests beside those of jobs: readiness, progress, cancel, sleep, wake. */
 import type { ConnectOptions, Server } from "./connection.ts";
 import { exchange, readStart } from "./exchange.ts";
 import type { PreparedRequest } from "./request.ts";
+import { timeLimit } from "./time-limit.ts";
 
 const MAX_BODY = 1_048_576;
 
@@ -15,23 +16,20 @@ export interface CallAnswer {
 /** Rejects with a sentence without an answer within `withinMs`. */
 export async function callServer(
 	server: Server,
-	request: PreparedRequest,
+	request: Pick<PreparedRequest, "method" | "path" | "headers" | "body">,
 	{ withinMs, ...options }: ConnectOptions & { withinMs: number },
 ): Promise<CallAnswer> {
-	const { clock, signal } = options;
-	const timeout = new AbortController();
-	const done = new AbortController();
-	void clock.sleep(withinMs, done.signal).then(() => timeout.abort());
+	const limit = timeLimit(withinMs, options);
 	try {
-		const either = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
-		const answer = await exchange(server, { ...options, ...request, signal: either });
-		const { text, end } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock });
+		const answer = await exchange(server, { ...options, ...request, signal: limit.signal });
+		const { text, end } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock: options.clock });
+		if (limit.isOver) throw new Error("cut");
 		return { status: answer.status, text, value: end === "whole" ? parsed(text) : undefined };
 	} catch (error) {
-		if (timeout.signal.aborted) throw new Error(`no answer within ${withinMs} ms`, { cause: error });
+		if (limit.isOver) throw new Error(`no answer within ${withinMs} ms`, { cause: error });
 		throw error;
 	} finally {
-		done.abort();
+		limit.end();
 	}
 }
 

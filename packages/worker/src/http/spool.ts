@@ -28,7 +28,7 @@ export interface Spool {
  */
 export async function spool(
 	source: AsyncIterable<Buffer>,
-	{ maxBytes, folder = tmpdir() }: { maxBytes: number; folder?: string },
+	{ maxBytes, folder = tmpdir() }: { maxBytes: number; folder?: string | undefined },
 ): Promise<Spool> {
 	let memory: Buffer[] = [];
 	let file: FileHandle | undefined;

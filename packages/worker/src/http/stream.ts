@@ -2,11 +2,11 @@
  * Makes chunks of a streaming answer. The kit posts a chunk at once unless a post is in flight, and then those that
  * wait together (`ChunkQueue`), so that a token is not a commit of the service.
  */
-import type { Clock } from "../clock.ts";
 import { JobReturn } from "../job-return.ts";
 import { RawJson } from "../raw-json.ts";
 import { StreamOutput } from "../stream-output.ts";
 import { failureIn } from "./condition.ts";
+import { parseExact } from "./exact-json.ts";
 import type { Exchange } from "./exchange.ts";
 import { JobFailure } from "./job-failure.ts";
 import type { StreamMapping } from "./mapping.ts";
@@ -18,27 +18,18 @@ const MAX_CHUNK = 1_000_000;
 /** Characters of a piece of text, each of at most 6 bytes as JSON. */
 const MAX_TEXT = 160_000;
 
-export interface StreamOptions {
-	stream: StreamMapping;
-	/** Maximum size of the job's output, bytes. */
-	maxBytes: number;
-	clock: Clock;
-	/** Called for each event that is JSON. */
-	onEvent?: (value: unknown) => void;
-}
-
 /**
- * Yields the chunks, then the job's output. Throws {@link JobFailure}, and {@link JobReturn} for a stream that ends
- * without its end; what the connection throws passes through.
+ * Yields the chunks, then the job's output, of at most `maxBytes`. Throws {@link JobFailure}, and {@link JobReturn} for
+ * a stream that ends without its end; what the connection throws passes through.
  */
 export async function* chunksOf(
 	answer: Exchange,
-	options: StreamOptions,
+	stream: StreamMapping,
+	maxBytes: number,
 ): AsyncGenerator<RawJson | StreamOutput, void> {
-	const { stream, maxBytes } = options;
 	const output = outputOf(stream, maxBytes, answer.headers["content-type"]);
 	try {
-		for await (const value of valuesOf(answer.body, options)) {
+		for await (const value of valuesOf(answer.body, stream)) {
 			const text = JSON.stringify(value);
 			if (Buffer.byteLength(text) > MAX_CHUNK)
 				throw new JobFailure(
@@ -53,17 +44,12 @@ export async function* chunksOf(
 	}
 }
 
-async function* valuesOf(body: AsyncIterable<Buffer>, options: StreamOptions): AsyncGenerator<unknown, void> {
-	const { stream } = options;
-	if (stream.as === "sse" || stream.as === "ndjson") return yield* eventValues(body, options);
-	const pieces = gathered(body, options);
-	yield* stream.as === "text" ? textPieces(pieces) : base64Pieces(pieces);
+async function* valuesOf(body: AsyncIterable<Buffer>, stream: StreamMapping): AsyncGenerator<unknown, void> {
+	if (stream.as === "sse" || stream.as === "ndjson") return yield* eventValues(body, stream);
+	yield* stream.as === "text" ? textPieces(body) : base64Pieces(body);
 }
 
-async function* eventValues(
-	body: AsyncIterable<Buffer>,
-	{ stream, onEvent }: StreamOptions,
-): AsyncGenerator<unknown, void> {
+async function* eventValues(body: AsyncIterable<Buffer>, stream: StreamMapping): AsyncGenerator<unknown, void> {
 	for await (const { data, text } of stream.as === "sse" ? sseEvents(body) : ndjsonEvents(body)) {
 		if (data === stream.end) {
 			if (stream.raw) yield text;
@@ -73,7 +59,6 @@ async function* eventValues(
 		const rule = stream.error === undefined ? [] : [{ at: stream.error, in: undefined, message: stream.error }];
 		const failure = failureIn(rule, value, data);
 		if (failure !== undefined) throw new JobFailure(failure);
-		onEvent?.(value);
 		const chunk = stream.raw ? text : atPointer(value, stream.at ?? "");
 		if (chunk !== undefined) yield chunk;
 	}
@@ -83,49 +68,10 @@ async function* eventValues(
 
 function eventValue(data: string, as: StreamMapping["as"]): unknown {
 	try {
-		return JSON.parse(data);
+		return parseExact(data);
 	} catch {
 		if (as === "sse") return data;
 		throw new JobFailure(`A line of the stream is not JSON: ${data.slice(0, 200)}`);
-	}
-}
-
-/** Joins what arrives within `flushMs` of its first byte, up to about `flushBytes`. */
-async function* gathered(
-	body: AsyncIterable<Buffer>,
-	{ stream: { flushMs, flushBytes }, clock }: StreamOptions,
-): AsyncGenerator<Buffer, void> {
-	if (flushMs === 0) return yield* body;
-	const source = body[Symbol.asyncIterator]();
-	const read = (): Promise<IteratorResult<Buffer, void>> => {
-		const next = source.next();
-		// Awaited later, perhaps after it has failed.
-		next.catch(() => {});
-		return next;
-	};
-	try {
-		let next = read();
-		for (;;) {
-			const first = await next;
-			if (first.done) return;
-			const pieces = [first.value];
-			let length = first.value.length;
-			const flushed = new AbortController();
-			const timeout = clock.sleep(flushMs, flushed.signal).then(() => undefined);
-			next = read();
-			while (length < flushBytes) {
-				const more = await Promise.race([next, timeout]);
-				if (more === undefined || more.done) break;
-				pieces.push(more.value);
-				length += more.value.length;
-				next = read();
-			}
-			flushed.abort();
-			yield Buffer.concat(pieces);
-		}
-	} finally {
-		// Not awaited: a generator returns only after its read in flight, which a silent server may never end.
-		void source.return?.().catch(() => {});
 	}
 }
 
