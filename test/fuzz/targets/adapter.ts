@@ -2,9 +2,11 @@
 import fc from "fast-check";
 import { decodedBase64 } from "../../../packages/worker/src/http/base64.ts";
 import { JobFailure } from "../../../packages/worker/src/http/job-failure.ts";
+import { type JobMapping, mappingOfJob } from "../../../packages/worker/src/http/openai.ts";
 import { resolveMapping } from "../../../packages/worker/src/http/resolve-mapping.ts";
 import { linesOf, ndjsonEvents, sseEvents } from "../../../packages/worker/src/http/stream-events.ts";
 import { fill, fillPath } from "../../../packages/worker/src/http/template.ts";
+import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import { bytesOf, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";
 
@@ -67,6 +69,33 @@ export const ADAPTER_PATHS = target({
 			template.split("/").length,
 		);
 		must(pathname.startsWith(template.split("{")[0]!), `another path: ${pathname}`);
+	},
+});
+
+const VLLM = resolveMapping("vllm");
+const segment = fc.oneof(
+	fc.constantFrom("v1", "models", "..", ".", "", "%2e%2e", "chat", "completions", "{env.X}"),
+	oddText,
+);
+
+export const ADAPTER_ROUTES = target({
+	name: "adapter-routes",
+	sources: ["http/openai.ts", "polling/job-text.ts"],
+	cases: fc.record({ segments: fc.array(segment, { maxLength: 6 }), body: jsonValue }),
+	check({ segments, body }) {
+		const route = `/v1/${segments.map(String).join("/")}`;
+		const [job] = readJobs(JSON.stringify({ id: "a", input: { openai_route: route, openai_input: body } })).jobs;
+		let found: JobMapping;
+		try {
+			found = mappingOfJob((VLLM as Extract<typeof VLLM, { ok: true }>).mapping, job!);
+		} catch (error) {
+			return must(error instanceof JobFailure, `another error: ${String(error)}`);
+		}
+		const { method, path } = found.mapping.request;
+		const { pathname, search, hash, host } = new URL(`http://server${path}`);
+		same("where the request goes", [host, pathname, search, hash], ["server", route, "", ""]);
+		must(method === "POST" || /^\/v1\/models(?:\/|$)/.test(route), `another GET: ${route}`);
+		if (method === "POST") same("body", found.openai?.inputText, JSON.stringify(body));
 	},
 });
 

@@ -1,6 +1,6 @@
 /** All targets, in the order of a round. */
 import type { Target } from "../target.ts";
-import { ADAPTER_BASE64, ADAPTER_MAPPINGS, ADAPTER_PATHS, ADAPTER_STREAMS } from "./adapter.ts";
+import { ADAPTER_BASE64, ADAPTER_MAPPINGS, ADAPTER_PATHS, ADAPTER_ROUTES, ADAPTER_STREAMS } from "./adapter.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { COMMANDS } from "./commands.ts";
 import { GPUS } from "./gpus.ts";
@@ -45,6 +45,7 @@ export const TARGETS: readonly Target[] = [
 	STREAMS,
 	ADAPTER_STREAMS,
 	ADAPTER_PATHS,
+	ADAPTER_ROUTES,
 	ADAPTER_MAPPINGS,
 	ADAPTER_BASE64,
 	VALUES,
