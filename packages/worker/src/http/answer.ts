@@ -104,7 +104,7 @@ function decoded(bytes: Buffer, type: string): string {
 }
 
 /** JSON of `{contentType, bytes, name?, data}`, made in one buffer. */
-async function binaryJson(body: Spool, headers: IncomingHttpHeaders): Promise<Buffer> {
+export async function binaryJson(body: Spool, headers: IncomingHttpHeaders): Promise<Buffer> {
 	const name = fileName(headers["content-disposition"]);
 	const head = { contentType: headers["content-type"] ?? "application/octet-stream", bytes: body.bytes };
 	const start = `${ascii(JSON.stringify({ ...head, ...(name !== undefined && { name }) })).slice(0, -1)},"data":"`;

@@ -178,12 +178,6 @@ describe("the asynchronous form", () => {
 		expect(await run({})).toEqual({ error: expect.stringContaining("larger than 60 bytes (http.answer.maxBytes)") });
 	});
 
-	it("a server that misses the job only for a time is asked again", async () => {
-		const mapping = { async: { ...async, missingAfterMs: 60_000 } };
-		const { run } = await handlerOf(mapping, states(404, 404, { state: "done" }));
-		expect(await run({})).toEqual({ state: "done" });
-	});
-
 	it("a stopped job is cancelled by its route, and the handler waits for the state", async () => {
 		const stop = new AbortController();
 		let state = "running";

@@ -8,17 +8,18 @@ import { type AnswerOptions, parseJson, readOutput, tooLarge } from "./answer.ts
 import { cancelJob } from "./cancel.ts";
 import type { Server } from "./connection.ts";
 import { type Exchange, readStart } from "./exchange.ts";
+import { type Send, sendUploads, withFiles } from "./files.ts";
 import type { Call, Mapping } from "./mapping.ts";
 import { inList, type JobMapping, OPENAI_ERROR } from "./openai.ts";
-import { lossOf, sendUntilAnswered } from "./outcome.ts";
-import { pollUntilDone } from "./poll.ts";
+import { lossOf, type SendOptions, sendUntilAnswered } from "./outcome.ts";
+import { lostSubmission, pollUntilDone } from "./poll.ts";
 import { createProgress, pollProgress } from "./progress.ts";
 import type { Readiness } from "./readiness.ts";
 import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "./request.ts";
 import { callServer } from "./server-call.ts";
 import { heardBody, type Silence, watchSilence } from "./silence.ts";
 import { chunksOf } from "./stream.ts";
-import { fill, type Names } from "./template.ts";
+import { fill, fillPointer, type Names } from "./template.ts";
 
 export interface JobHandlerOptions {
 	mapping: Mapping;
@@ -62,7 +63,8 @@ export class JobSession {
 	readonly #onStop = (): void => this.#cancel("the service stopped it");
 	readonly #progress: ((value: unknown) => void) | undefined;
 	#names: Names;
-	#request: PreparedRequest | undefined;
+	/** With what is freed when the job has ended. */
+	readonly #requests: PreparedRequest[] = [];
 	#silence: Silence | undefined;
 	/** Sentence about a server that sends nothing. */
 	#silent: string | undefined;
@@ -85,25 +87,21 @@ export class JobSession {
 
 	/** Throws `JobFailure` and {@link JobReturn}; after a stop of the job, any error. */
 	async run(): Promise<JobOutput> {
-		const { mapping, openai, server, readiness, context, random } = this.#options;
-		const { stream, errors } = mapping;
+		const { mapping, openai, clock } = this.#options;
+		const { stream } = mapping;
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, this.#names) === true);
 		try {
+			const send: Send = (call, more) => this.#send(call, more);
+			await sendUploads(mapping.uploads, { names: this.#names, send, clock });
 			const request = await this.#prepare(mapping.request);
-			this.#request = request;
+			this.#requests.push(request);
 			request.headers["idempotency-key"] ??= this.#values.idempotencyKey;
 			if (asksForStream && stream.as === "sse" && mapping.request.headers["accept"] === undefined)
 				request.headers["accept"] = "text/event-stream";
 			this.#pollProgress();
 			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
 			const received = await sendUntilAnswered(request, {
-				...this.#limits(),
-				server,
-				errors,
-				errorPrefix: openai ? OPENAI_ERROR : "",
-				readiness,
-				stopped: context.signal,
-				random,
+				...this.#sendOptions(),
 				onSent: (sent) => {
 					this.#isSent = sent;
 					if (sent) silence?.heard();
@@ -111,12 +109,12 @@ export class JobSession {
 				},
 			});
 			const answer = silence ? { ...received, body: heardBody(received.body, silence) } : received;
-			if (mapping.async) return this.#unlessSilent(await this.#runAsync(answer));
+			if (mapping.async) return await this.#withFiles(this.#unlessSilent(await this.#runAsync(answer)));
 			// A server that does not stream this request answers with the whole.
 			const streams = stream?.as !== "sse" || /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
 			if (!asksForStream || !streams) {
 				const output = this.#unlessSilent(await readOutput(answer, this.#output));
-				return openai ? inList(output) : output;
+				return openai ? inList(output) : await this.#withFiles(output);
 			}
 			const chunks = chunksOf(answer, stream, mapping.answer.maxBytes);
 			return this.#unlessSilentStream(chunks);
@@ -139,7 +137,7 @@ export class JobSession {
 		this.#options.context.signal.removeEventListener("abort", this.#onStop);
 		await this.#cancelled;
 		this.#closing.abort();
-		await this.#request?.release();
+		await Promise.all(this.#requests.map((each) => each.release()));
 		this.#release();
 	}
 
@@ -160,10 +158,46 @@ export class JobSession {
 		return { connectMs: mapping.timeouts.connectMs, clock, signal: this.#closing.signal };
 	}
 
-	#prepare(call: Call): Promise<PreparedRequest> {
+	#sendOptions(): Omit<SendOptions, "onSent"> {
+		const { mapping, openai, server, readiness, context, random } = this.#options;
+		const errorPrefix = openai ? OPENAI_ERROR : "";
+		const stopped = context.signal;
+		return { ...this.#limits(), server, errors: mapping.errors, errorPrefix, readiness, stopped, random };
+	}
+
+	/** `more`: names beside those of the job. */
+	#prepare(call: Call, more: Names = {}): Promise<PreparedRequest> {
 		const { mapping, randomId, folder } = this.#options;
 		const context = { ...this.#limits(), urls: mapping.urls, randomId, folder };
-		return prepareRequest(call, { ...this.#values, names: this.#names }, context);
+		return prepareRequest(call, { ...this.#values, names: { ...this.#names, ...more } }, context);
+	}
+
+	/** A request that does not run the job, so that a cancellation only closes it. */
+	async #send(call: Call, more: Names, errors = this.#options.mapping.errors): Promise<Exchange> {
+		const request = await this.#prepare(call, more);
+		this.#requests.push(request);
+		return await sendUntilAnswered(request, { ...this.#sendOptions(), errors, onSent: () => {} });
+	}
+
+	/** The server has done the job, which is lost where this fails. */
+	async #afterwards<T>(step: Promise<T>): Promise<T> {
+		try {
+			return await step;
+		} catch (error) {
+			throw lostSubmission(await this.failure(error));
+		}
+	}
+
+	/** A result may be readable only once, so that only a busy server is asked again. */
+	#fetchResult(call: Call): Promise<Exchange> {
+		const { busy, busyMs } = this.#options.mapping.errors;
+		return this.#afterwards(this.#send(call, {}, { busy, busyMs, fail: [], lose: ["3xx", "4xx", "5xx"] }));
+	}
+
+	#withFiles(output: RawJson): Promise<RawJson> {
+		const { mapping, folder } = this.#options;
+		const send: Send = (call, more) => this.#send(call, more);
+		return this.#afterwards(withFiles(output, { answer: mapping.answer, folder, send }));
 	}
 
 	/** JSON of the answer. The request is not one of the job's, which a cancellation closes. */
@@ -196,14 +230,21 @@ export class JobSession {
 		this.#names = { ...this.#names, submit: parseJson(text) };
 		this.#submitted.resolve();
 		this.#silence?.heard();
+		const at = (pointer: string): string => fillPointer(pointer, this.#names);
+		const { answer: whole, failed } = this.#output;
 		return await pollUntilDone({
 			...limits,
 			server,
-			async: mapping.async!,
+			async: { ...mapping.async!, state: at(mapping.async!.state) },
 			errors: mapping.errors,
-			output: this.#output,
+			output: {
+				...this.#output,
+				answer: { ...whole, at: whole.at && at(whole.at) },
+				failed: failed.map((rule) => ({ in: rule.in, at: at(rule.at), message: rule.message && at(rule.message) })),
+			},
 			readiness,
 			prepare: (call) => this.#prepare(call),
+			fetchResult: (call) => this.#fetchResult(call),
 			onDone: () => this.#silence?.pause(),
 			onPoll: (value) => {
 				this.#silence?.heard();

@@ -1,7 +1,7 @@
 /**
  * The mapping: how a job becomes requests to an HTTP server, and answers become its output. Times are in ms, sizes in
- * bytes; both may also be texts with a unit, such as "5s" and "45mb". `at` is a JSON pointer. {@link readMapping} has the
- * defaults.
+ * bytes; both may also be texts with a unit, such as "5s" and "45mb". `at` is a JSON pointer; in the
+ * asynchronous form it may have names of `submit`. {@link readMapping} has the defaults.
  */
 
 /** Method, path, query, headers and body of a request, as templates. */
@@ -28,6 +28,13 @@ export interface FilePart {
 	name: string | undefined;
 	type: string | undefined;
 	required: boolean;
+}
+
+/** A call for each element of a list of the job, before its request: files that the server wants first. */
+export interface Upload {
+	/** Template of the list. Its elements are `{each}` in the call. */
+	each: string;
+	call: Call;
 }
 
 /** Where the server is: a port of 127.0.0.1, a UNIX socket, or the address of a server that runs elsewhere. */
@@ -87,7 +94,6 @@ export interface AsyncMapping {
 	cancelled: unknown[];
 	/** Statuses of a poll by which the server does not know the job. */
 	missing: StatusList;
-	missingAfterMs: number;
 	/** Undefined: the last poll has the result. */
 	result: Call | undefined;
 }
@@ -137,7 +143,14 @@ export interface Mapping {
 	urls: "never" | "public" | "any";
 	/** Members of the input that a job without them gets. */
 	defaults: Record<string, unknown>;
-	answer: { as: "auto" | "json" | "text" | "binary"; at: string | undefined; maxBytes: number };
+	uploads: Upload[];
+	answer: {
+		as: "auto" | "json" | "text" | "binary";
+		at: string | undefined;
+		maxBytes: number;
+		/** Each object of the output for which `where` holds, `{file}` in the call, is replaced by the call's answer. */
+		files: { call: Call; where: Condition } | undefined;
+	};
 	failed: FailedRule[];
 	stream: StreamMapping | undefined;
 	async: AsyncMapping | undefined;

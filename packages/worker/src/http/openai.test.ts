@@ -37,7 +37,8 @@ describe("a job of /openai/*", () => {
 		const { run, server } = await before((_request, response) => json(response, { data: [] }));
 		for (const each of [input(route), input(route, "null"), input(route, "{}")])
 			expect(await run(each)).toEqual([{ data: [] }]);
-		for (const { method, url, body } of server.received) expect([method, url, `${body}`]).toEqual(["GET", route, ""]);
+		for (const { method, url, body } of server.received)
+			expect([method, url, body.toString()]).toEqual(["GET", route, ""]);
 	});
 
 	it("streams whole events as text, with the last one", async () => {

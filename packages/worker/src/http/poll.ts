@@ -23,6 +23,8 @@ export interface PollOptions extends ConnectOptions {
 	signal: AbortSignal;
 	/** Makes a request with what {@link PollOptions.onPoll} received last. */
 	prepare: (call: Call) => Promise<PreparedRequest>;
+	/** Resolves with the answer of a job that is done. */
+	fetchResult: (call: Call) => Promise<Exchange>;
 	/** Called with the JSON of each poll. */
 	onPoll: (value: unknown) => void;
 	/** Called when the job is done, before its result is read. */
@@ -31,24 +33,18 @@ export interface PollOptions extends ConnectOptions {
 
 /** Polls until the job is done, and returns its output. Throws {@link JobFailure} and {@link JobReturn}. */
 export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
-	const { async, clock, signal, output, onPoll, onDone } = options;
-	let missingSince: number | undefined;
+	const { async, clock, signal, output, fetchResult, onPoll, onDone } = options;
 	let failingSince: number | undefined;
 	for (;;) {
 		await clock.sleep(async.everyMs, signal);
 		if (signal.aborted) throw new Error("The job was cancelled.");
 		const polled = await pollOnce(options);
-		if (polled.kind !== "answer") {
-			if (polled.kind === "missing") missingSince ??= clock.now();
-			else missingSince = undefined;
+		if ("failing" in polled) {
 			failingSince ??= clock.now();
-			const [since, most] =
-				missingSince === undefined ? [failingSince, options.errors.busyMs] : [missingSince, async.missingAfterMs];
-			if (clock.now() - since < most) continue;
-			const what = polled.kind === "missing" ? "The server no longer knows the job" : `Polls failed for ${most} ms`;
-			throw new JobReturn(`${what}: ${polled.reason}`, { loss: true });
+			const { busyMs } = options.errors;
+			if (clock.now() - failingSince < busyMs) continue;
+			throw new JobReturn(`Polls failed for ${busyMs} ms: ${polled.failing}`, { loss: true });
 		}
-		missingSince = undefined;
 		failingSince = undefined;
 		const { text } = polled;
 		const value = parseJson(text);
@@ -60,17 +56,12 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 		if (isIn(async.cancelled)) throw new JobFailure(shortened(`The job was cancelled on the server: ${text}`));
 		if (!isIn(async.done)) continue;
 		onDone();
-		return async.result ? await fetchResult(options, async.result) : jsonOutput(text, output);
+		return async.result ? await readOutput(await fetchResult(async.result), output) : jsonOutput(text, output);
 	}
 }
 
-/** `failing`: a busy server, or a connection that a server which is still ready has closed. */
-interface Refused {
-	kind: "missing" | "failing";
-	reason: string;
-}
-
-type Polled = { kind: "answer"; text: string } | Refused;
+/** `failing`: why there is no answer: the server is busy, or it is still ready and has closed the connection. */
+type Polled = { text: string } | { failing: string };
 
 async function pollOnce(options: PollOptions): Promise<Polled> {
 	const { server, async, output, readiness, clock, signal, prepare } = options;
@@ -81,63 +72,31 @@ async function pollOnce(options: PollOptions): Promise<Polled> {
 		if (answer.status >= 200 && answer.status < 300) {
 			const { maxBytes } = output.answer;
 			const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock });
-			if (end === "whole") return { kind: "answer", text };
+			if (end === "whole") return { text };
 			if (end === "bound") throw tooLarge("The answer to a poll", maxBytes);
 			throw new ConnectionError("the answer to a poll was cut", "broken");
 		}
-		return await refused(answer, options);
+		return { failing: await refused(answer, options) };
 	} catch (error) {
 		if (signal.aborted || !(error instanceof ConnectionError) || error.kind === "invalid" || !(await readiness.probe()))
 			throw lostSubmission(await lossOf(error, { readiness, signal }));
-		return { kind: "failing", reason: error.message };
+		return { failing: error.message };
 	} finally {
 		await request.release();
 	}
 }
 
-async function refused(answer: Exchange, { async, errors, clock }: PollOptions): Promise<Refused> {
+/** Status and text of a refusal that another poll may not meet. Throws for all others. */
+async function refused(answer: Exchange, { async, errors, clock }: PollOptions): Promise<string> {
 	const reason = await refusalOf(answer, clock);
-	if (hasStatus(async.missing, answer.status)) return { kind: "missing", reason };
+	if (hasStatus(async.missing, answer.status))
+		throw new JobReturn(`The server no longer knows the job: ${reason}`, { loss: true });
 	if (answer.status < 500 && outcomeOf(answer.status, errors) === "fail")
 		throw new JobFailure(`A poll of the job failed: ${reason}`);
-	return { kind: "failing", reason };
+	return reason;
 }
 
-/** The server has the job, so that even an unsent poll is a loss. */
-function lostSubmission(error: unknown): unknown {
+/** What an error means for a job that the server has: even a request that was not sent is a loss then. */
+export function lostSubmission(error: unknown): unknown {
 	return error instanceof JobReturn ? new JobReturn(error.message, { loss: true }) : error;
-}
-
-/**
- * A result may be readable only once, so that it is asked for again only by a request that did not read it: one that a
- * busy server refused, or that was not sent.
- */
-async function fetchResult(options: PollOptions, call: Call): Promise<RawJson> {
-	const { async, server, errors, output, readiness, clock, signal, prepare } = options;
-	const request = await prepare(call);
-	const failingSince = clock.now();
-	try {
-		for (;;) {
-			let reason: string;
-			try {
-				const answer = await exchange(server, { ...options, ...request });
-				readiness.answered();
-				if (answer.status >= 200 && answer.status < 300) return await readOutput(answer, output);
-				({ reason } = await refused(answer, options));
-				if (outcomeOf(answer.status, errors) !== "busy")
-					throw new JobReturn(`The job's result could not be read: ${reason}`, { loss: true });
-			} catch (error) {
-				if (!(error instanceof ConnectionError) || error.kind !== "unsent") throw error;
-				reason = error.message;
-			}
-			if (clock.now() - failingSince >= errors.busyMs)
-				throw new JobReturn(`The job's result could not be read for ${errors.busyMs} ms: ${reason}`, { loss: true });
-			await clock.sleep(async.everyMs, signal);
-			if (signal.aborted) throw new Error("The job was cancelled.");
-		}
-	} catch (error) {
-		throw lostSubmission(await lossOf(error, { readiness, signal }));
-	} finally {
-		await request.release();
-	}
 }

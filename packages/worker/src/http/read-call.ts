@@ -108,10 +108,11 @@ export function readStatuses(reader: ObjectReader, name: string, fallback: Statu
 	return valid ? (list as StatusList) : fallback;
 }
 
-/** Undefined without the member. */
+/** A JSON pointer, perhaps with names of `submit`. Undefined without the member. */
 export function readPointer(reader: ObjectReader, name: string): string | undefined {
 	const pointer = reader.text(name);
 	const fault = pointer === undefined ? undefined : pointerFault(pointer);
 	if (fault !== undefined) reader.fault(name, fault);
+	checkNames(reader, name, pointer, ["submit"]);
 	return pointer;
 }

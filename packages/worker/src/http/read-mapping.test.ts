@@ -115,6 +115,10 @@ describe("readMapping", () => {
 		[{ port: 1, progress: { percent: "/p" } }, "http.progress.path is missing"],
 		[{ port: 1, cancel: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],
 		[{ port: 1, concurrency: 2, cancel: { path: "/interrupt" } }, "http.cancel.path has a route that does not name"],
+		[{ port: 1, answer: { at: "/{submit.id}" } }, "http.async is missing: pointers with names of submit"],
+		[{ port: 1, answer: { at: "/{input.id}" } }, "http.answer.at has the unknown name {input.id}"],
+		[{ port: 1, answer: { files: { path: "/view" } } }, "http.answer.files.where.at is missing"],
+		[{ port: 1, request: { uploads: [{ path: "/u" }] } }, "http.request.uploads[0].each must be the name of a list"],
 		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
 	])("refuses %j", (value, sentence) => {

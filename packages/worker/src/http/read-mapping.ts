@@ -11,7 +11,17 @@ import {
 } from "./mapping.ts";
 import { isObject, type MappingFault, ObjectReader } from "./mapping-reader.ts";
 import { checkPath, readCall, readPointer, readStatuses } from "./read-call.ts";
-import { FOR_JOB, readAsync, readCancel, readCondition, readProgress, readSleep, readStream } from "./read-members.ts";
+import {
+	FOR_JOB,
+	readAsync,
+	readFiles,
+	readUpload,
+	readCancel,
+	readCondition,
+	readProgress,
+	readSleep,
+	readStream,
+} from "./read-members.ts";
 import { namesIn } from "./template.ts";
 
 /** base64 of this much, as JSON, fits into a result of 64 MiB. */
@@ -48,10 +58,12 @@ export function readMapping(value: unknown): ReadMapping {
 		credentials: Object.fromEntries(Object.entries(call.headers).filter(([, text]) => isCredential(text))),
 		urls: request.oneOf("urls", ["never", "public", "any"], "never"),
 		defaults: isObject(defaults) ? defaults : {},
+		uploads: request.objects("uploads").map(readUpload),
 		answer: {
 			as: answer.oneOf("as", ["auto", "json", "text", "binary"], "auto"),
 			at: readPointer(answer, "at"),
 			maxBytes: answer.integer("maxBytes", { min: 1, max: MAX_ANSWER, fallback: MAX_ANSWER, unit: "bytes" }),
+			files: readFiles(answer.object("files")),
 		},
 		failed: root.objects("failed").map((rule) => {
 			const anyValue = !rule.has("in");
@@ -78,6 +90,8 @@ export function readMapping(value: unknown): ReadMapping {
 		timeouts.fault("silenceMs", "must be longer than http.async.everyMs, the time between two polls.");
 	if (answer.has("at") && ["text", "binary"].includes(mapping.answer.as))
 		answer.fault("at", `is for JSON: remove it or http.answer.as: ${mapping.answer.as}.`);
+	if (!async && namesIn([mapping.answer.at, mapping.failed]).length > 0)
+		root.fault("async", "is missing: pointers with names of submit need it.");
 	for (const reader of [answer, timeouts, request, root]) reader.end();
 	for (const each of callsOf(mapping)) each.headers = { ...mapping.credentials, ...each.headers };
 	return faults.length === 0 ? { ok: true, mapping } : { ok: false, faults };
@@ -89,8 +103,9 @@ function isCredential(template: string): boolean {
 }
 
 /** All calls but that of the job. */
-function callsOf({ async, progress, cancel, sleep, wake }: Mapping): Call[] {
-	const calls = [async?.poll, async?.result, progress?.call, cancel.call];
+function callsOf({ async, progress, cancel, sleep, wake, uploads, answer }: Mapping): Call[] {
+	const calls = [async?.poll, async?.result, progress?.call, cancel.call, answer.files?.call];
+	calls.push(...uploads.map(({ call }) => call));
 	for (const each of [sleep, wake]) calls.push(each?.call, each?.until?.call);
 	return calls.filter((each) => each !== undefined);
 }

@@ -1,5 +1,7 @@
 /** Reads the members of a mapping that say how a job goes on: stream, asynchronous form, progress, cancel, sleep. */
 import type {
+	Mapping,
+	Upload,
 	AsyncMapping,
 	CancelMapping,
 	Condition,
@@ -22,6 +24,29 @@ export function readCondition(reader: ObjectReader, anyValue = false): Condition
 	const values = reader.list("in");
 	if (values.length === 0 && !anyValue) reader.fault("in", "is missing: write the list of values that count.");
 	return { at: at ?? "", in: values };
+}
+
+export function readUpload(reader: ObjectReader): Upload {
+	const each = reader.text("each") ?? "";
+	const [name, ...others] = namesIn(each);
+	if (each !== `{${name}}` || others.length > 0)
+		reader.fault("each", 'must be the name of a list, such as "{input.images}".');
+	checkNames(reader, "each", each, FOR_JOB);
+	const call = readCall(reader, { roots: [...FOR_JOB, "each"], method: "POST", files: true });
+	reader.end();
+	return { each, call };
+}
+
+export function readFiles(reader: ObjectReader | undefined): Mapping["answer"]["files"] {
+	if (!reader) return undefined;
+	const where = reader.section("where");
+	const read = {
+		call: readCall(reader, { roots: [...FOR_SUBMITTED, "file"], method: "GET" }),
+		where: readCondition(where),
+	};
+	where.end();
+	reader.end();
+	return read;
 }
 
 export function readStream(reader: ObjectReader | undefined): StreamMapping | undefined {
@@ -57,7 +82,6 @@ export function readAsync(reader: ObjectReader | undefined): AsyncMapping | unde
 		failed: reader.list("failed"),
 		cancelled: reader.list("cancelled"),
 		missing: readStatuses(reader, "missing", [404, 410]),
-		missingAfterMs: reader.ms("missingAfterMs", 0, 0),
 		result: result && readCall(result, { roots: FOR_SUBMITTED, method: "GET" }),
 		poll: readCall(reader, { roots: FOR_SUBMITTED, method: "GET" }),
 	};

@@ -138,7 +138,8 @@ describe("readiness", () => {
 
 	it("a probe has timeoutMs", async () => {
 		const clock = manualClock();
-		const hanging = await httpServer(() => {});
+		const asked = Promise.withResolvers<void>();
+		const hanging = await httpServer(() => asked.resolve());
 		servers.push(hanging);
 		const readiness = createReadiness({
 			server: serverAt({ port: hanging.port }),
@@ -151,7 +152,8 @@ describe("readiness", () => {
 		});
 		const lines: string[] = [];
 		const probe = readiness.probe();
-		await clock.pass(1234);
+		await asked.promise;
+		clock.advance(1234);
 		expect(await probe).toBe(false);
 	});
 

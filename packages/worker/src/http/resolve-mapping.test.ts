@@ -82,10 +82,7 @@ it("mapping-index.ts leads to no file that imports Node's modules or the kit's w
 			expect([file, wanted]).toEqual([file, expect.stringMatching(/^\.\.?\//)]);
 			files.add(fileURLToPath(new URL(wanted!, `file://${file}`)));
 		}
-	const names = [...files].map((file) => file.split("/src/")[1]).toSorted();
-	expect(names.filter((name) => !/^http\/(?:presets\/|read-|resolve-|mapping)/.test(name!))).toEqual([
-		"http/exact-json.ts",
-		"http/job-failure.ts",
-		"http/template.ts",
-	]);
+	const names = [...files].map((file) => file.split("/src/")[1]!);
+	const others = names.filter((name) => !/^http\/(?:presets\/|read-|resolve-|mapping)/.test(name));
+	expect(new Set(others)).toEqual(new Set(["http/exact-json.ts", "http/job-failure.ts", "http/template.ts"]));
 });

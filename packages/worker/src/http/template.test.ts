@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { atPointer, fill, fillHeaders, fillPath, fillTexts, lookUp } from "./template.ts";
+import { atPointer, fill, fillHeaders, fillPath, fillPointer, fillTexts, lookUp } from "./template.ts";
 
 const names = {
 	input: {
@@ -92,4 +92,10 @@ describe("atPointer", () => {
 		for (const missing of ["/a/1", "/a/00", "/a/length", "/x/y", "/constructor"])
 			expect(atPointer(value, missing)).toBeUndefined();
 	});
+});
+
+it("fillPointer: each value is one key", () => {
+	expect(fillPointer("/{submit.id}/a", { submit: { id: "a/b~c" } })).toBe("/a~1b~0c/a");
+	expect(atPointer({ "a/b~c": { a: 1 } }, "/a~1b~0c/a")).toBe(1);
+	expect(fillPointer("/{submit.none}/a", {})).toBe("//a");
 });

@@ -119,6 +119,13 @@ export function atPointer(value: unknown, pointer: string): unknown {
 	return found;
 }
 
+/** Fills the names of a JSON pointer. Each value becomes one key. */
+export function fillPointer(pointer: string, names: Names): string {
+	return pointer.replaceAll(NAME, (_, name: string) =>
+		textOf(lookUp(name, names)).replaceAll("~", "~0").replaceAll("/", "~1"),
+	);
+}
+
 /** Why a text is no JSON pointer, or undefined. */
 export function pointerFault(pointer: string): string | undefined {
 	if (pointer !== "" && !pointer.startsWith("/")) return `must be a JSON pointer: write "/${pointer}".`;

@@ -1,6 +1,50 @@
 import type { Preset } from "./preset.ts";
 
 export const IMAGE_PRESETS: Readonly<Record<string, Preset>> = {
+	comfyui: {
+		title: "ComfyUI: the input has a workflow in API format, and images with name and image, which it loads",
+		settings: {
+			port: 8188,
+			ready: { path: "/system_stats" },
+			request: {
+				path: "/prompt",
+				body: { prompt: "{input.workflow}", client_id: "{job.uuid}", extra_data: "{input.extra_data}" },
+				uploads: [
+					{
+						each: "{input.images}",
+						path: "/upload/image",
+						form: { overwrite: "true" },
+						files: [{ field: "image", from: "{each.image}", name: "{each.name}" }],
+					},
+				],
+			},
+			// The history has a prompt from its end on. The WebSocket, which has progress, may fall silent for good.
+			async: {
+				path: "/history/{submit.prompt_id}",
+				everyMs: 500,
+				state: "/{submit.prompt_id}/status/status_str",
+				done: ["success"],
+				failed: ["error"],
+			},
+			failed: [
+				{
+					at: "/{submit.prompt_id}/status/status_str",
+					in: ["error"],
+					message: "/{submit.prompt_id}/status/messages",
+				},
+			],
+			answer: {
+				at: "/{submit.prompt_id}/outputs",
+				files: {
+					path: "/view",
+					query: { filename: "{file.filename}", subfolder: "{file.subfolder}", type: "{file.type}" },
+					// Previews are of type temp.
+					where: { at: "/type", in: ["output"] },
+				},
+			},
+			cancel: { path: "/interrupt", body: { prompt_id: "{submit.prompt_id}" } },
+		},
+	},
 	a1111: {
 		title: "AUTOMATIC1111, Forge, SD.Next with --api: txt2img, and img2img for inputs with init_images",
 		settings: {

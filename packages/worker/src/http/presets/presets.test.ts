@@ -232,6 +232,90 @@ describe("triton", () => {
 });
 
 describe("pictures", () => {
+	const comfy = (history: object): Record<string, Answer> => ({
+		"POST /upload/image": sends({ name: "in.png", subfolder: "", type: "input" }),
+		"POST /prompt": sends({ prompt_id: "p-1", number: 1, node_errors: {} }),
+		"GET /history/p-1": sends(history),
+		"GET /view?filename=a+1.png&subfolder=&type=output": (response) =>
+			response.writeHead(200, { "content-disposition": 'filename="a 1.png"', "content-type": "image/png" }).end("PNG"),
+	});
+	const fast = { async: { everyMs: 10 } };
+
+	it("comfyui: uploads pictures, waits for the history, and fetches what was made", async () => {
+		const outputs = {
+			9: {
+				images: [
+					{ filename: "a 1.png", subfolder: "", type: "output" },
+					{ filename: "p.png", subfolder: "", type: "temp" },
+				],
+				seed: [1],
+			},
+		};
+		const histories: object[] = [{}, {}, { "p-1": { outputs, status: { status_str: "success", completed: true } } }];
+		const table = { ...comfy({}), "GET /history/p-1": ((response) => json(response, histories.shift())) as Answer };
+		const input = { workflow: { 1: { class_type: "X" } }, images: [{ name: "in.png", image: "UE5H" }] };
+		const { output, paths, bodies } = await run("comfyui", input, table, fast);
+		expect(output).toEqual({
+			9: {
+				images: [
+					{ contentType: "image/png", bytes: 3, name: "a 1.png", data: "UE5H" },
+					{ filename: "p.png", subfolder: "", type: "temp" },
+				],
+				seed: [1],
+			},
+		});
+		expect(paths).toEqual([
+			"POST /upload/image",
+			"POST /prompt",
+			...Array<string>(3).fill("GET /history/p-1"),
+			"GET /view?filename=a+1.png&subfolder=&type=output",
+		]);
+		expect(bodies[0]).toContain('name="image"; filename="in.png"\r\nContent-Type: application/octet-stream\r\n\r\nPNG');
+		expect(JSON.parse(bodies[1]!)).toEqual({ prompt: { 1: { class_type: "X" } }, client_id: "7f" });
+	});
+
+	it.each<[string, Record<string, Answer>, object]>([
+		[
+			"an error of a node",
+			comfy({ "p-1": { outputs: {}, status: { status_str: "error", messages: [["execution_error", "oom"]] } } }),
+			{ error: '[["execution_error","oom"]]' },
+		],
+		[
+			"a workflow that it refuses",
+			{ ...comfy({}), "POST /prompt": sends({ error: { type: "no_prompt" } }, 400) },
+			{ error: 'HTTP 400: {"error":{"type":"no_prompt"}}' },
+		],
+		[
+			"a file that is missing",
+			comfy({ "p-1": { outputs: { type: "output" }, status: { status_str: "success" } } }),
+			{ error: "HTTP 404: no such route" },
+		],
+		[
+			"files that are too large together",
+			{
+				...comfy({ "p-1": { outputs: [{ type: "output" }, { type: "output" }], status: { status_str: "success" } } }),
+				"GET /view?type=output": sendsBody("P".repeat(400), "image/png"),
+			},
+			{ error: "The output with its files is larger than 700 bytes (http.answer.maxBytes)." },
+		],
+	])("comfyui: %s fails the job", async (_name, table, error) => {
+		const { output } = await run("comfyui", { workflow: {} }, table, { ...fast, answer: { maxBytes: 700 } });
+		expect(output).toEqual(error);
+	});
+
+	it("comfyui: a busy or lost server after the job was done is a loss", async () => {
+		const history = { "p-1": { outputs: { type: "output" }, status: { status_str: "success" } } };
+		const table = { ...comfy(history), "GET /view?type=output": sends({}, 503) };
+		const { output } = await run("comfyui", { workflow: {} }, table, { ...fast, errors: { busyMs: 0 } });
+		expect(output).toMatchObject({ name: "JobReturn", loss: true });
+	});
+
+	it("comfyui: images must be a list", async () => {
+		expect((await run("comfyui", { workflow: {}, images: "x" }, comfy({}))).output).toEqual({
+			error: "input.images must be a list.",
+		});
+	});
+
 	it("a1111: by what the input has", async () => {
 		const made = sends({ images: ["AA=="], parameters: {}, info: "{}" });
 		const text = await run("a1111", { prompt: "a" }, { "POST /sdapi/v1/txt2img": made });
