@@ -179,8 +179,8 @@ export class JobSession {
 		return await sendUntilAnswered(request, { ...this.#sendOptions(), errors, onSent: () => {} });
 	}
 
-	/** The server has done the job, which is lost where this fails. */
-	async #afterwards<T>(step: Promise<T>): Promise<T> {
+	/** For what follows when the server has done the job: without it the job is lost. */
+	async #loseOnFailure<T>(step: Promise<T>): Promise<T> {
 		try {
 			return await step;
 		} catch (error) {
@@ -191,13 +191,13 @@ export class JobSession {
 	/** A result may be readable only once, so that only a busy server is asked again. */
 	#fetchResult(call: Call): Promise<Exchange> {
 		const { busy, busyMs } = this.#options.mapping.errors;
-		return this.#afterwards(this.#send(call, {}, { busy, busyMs, fail: [], lose: ["3xx", "4xx", "5xx"] }));
+		return this.#loseOnFailure(this.#send(call, {}, { busy, busyMs, fail: [], lose: ["3xx", "4xx", "5xx"] }));
 	}
 
 	#withFiles(output: RawJson): Promise<RawJson> {
 		const { mapping, folder } = this.#options;
 		const send: Send = (call, more) => this.#send(call, more);
-		return this.#afterwards(withFiles(output, { answer: mapping.answer, folder, send }));
+		return this.#loseOnFailure(withFiles(output, { answer: mapping.answer, folder, send }));
 	}
 
 	/** JSON of the answer. The request is not one of the job's, which a cancellation closes. */

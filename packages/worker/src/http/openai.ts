@@ -9,7 +9,7 @@ import { isObject } from "./mapping-reader.ts";
 /** A mapping for one job. */
 export interface JobMapping {
 	mapping: Mapping;
-	/** For `/openai/*`: what the service translates into an answer of OpenAI's form (protocol C). */
+	/** Of a job of `/openai/*`: the client's body, byte for byte. */
 	openai: { inputText: string } | undefined;
 }
 

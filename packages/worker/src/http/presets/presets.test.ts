@@ -53,6 +53,12 @@ describe("every preset", () => {
 		expect(PRESETS[preset]!.title.length).toBeGreaterThan(10);
 	});
 
+	it.each(Object.keys(PRESETS))("%s: a refusal fails the job with the server's words", async (preset) => {
+		const { run: start } = await handlerOf({ preset }, (_request, response) => json(response, { detail: "no" }, 422));
+		const input = { model: "m", audio: "AAAA", workflow: {}, prompt: "x" };
+		expect(await start(input)).toEqual({ error: 'HTTP 422: {"detail":"no"}' });
+	});
+
 	it.each([
 		["cog", { status: "STARTING" }, false],
 		["cog", { status: "SETUP_FAILED" }, false],
