@@ -3,9 +3,12 @@ import { JobReturn } from "../job-return.ts";
 import type { Context, Handler } from "../types.ts";
 import { hideCredentials } from "./credentials.ts";
 import { JobFailure } from "./job-failure.ts";
-import { type JobHandlerOptions, type JobOutput, JobSession } from "./job-session.ts";
+import { type JobOutput, JobSession, type SessionOptions } from "./job-session.ts";
 import { isObject } from "./mapping-reader.ts";
 import { type JobMapping, mappingOfJob } from "./openai.ts";
+
+/** `mapping`: that of the endpoint. */
+export type JobHandlerOptions = Omit<SessionOptions, "job" | "context" | "isAlone" | "openai">;
 
 /** Throws {@link JobReturn} for jobs that the server did not end, and after a stop of the job any error. */
 export function createJobHandler(options: JobHandlerOptions): Handler {

@@ -1,49 +1,24 @@
 /** One job on the server: its requests, its cancellation, what is left when it has ended. */
 import { JobReturn } from "../job-return.ts";
-import type { Clock } from "../clock.ts";
 import type { RawJson } from "../raw-json.ts";
 import { StreamOutput } from "../stream-output.ts";
-import type { Context, Job } from "../types.ts";
 import { type AnswerOptions, parseJson, readOutput, tooLarge } from "./answer.ts";
 import { cancelJob } from "./cancel.ts";
-import type { Server } from "./connection.ts";
 import { type Exchange, readStart } from "./exchange.ts";
 import { type Send, sendUploads, withFiles } from "./files.ts";
-import type { Call, Mapping } from "./mapping.ts";
-import { inList, type JobMapping, OPENAI_ERROR } from "./openai.ts";
-import { lossOf, type SendOptions, sendUntilAnswered } from "./outcome.ts";
+import { type JobRequestOptions, JobRequests } from "./job-requests.ts";
+import type { Call } from "./mapping.ts";
+import { inList } from "./openai.ts";
+import { lossOf } from "./outcome.ts";
 import { lostSubmission, pollUntilDone } from "./poll.ts";
 import { createProgress, pollProgress } from "./progress.ts";
-import type { Readiness } from "./readiness.ts";
-import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "./request.ts";
-import { callServer } from "./server-call.ts";
 import { heardBody, type Silence, watchSilence } from "./silence.ts";
 import { chunksOf } from "./stream.ts";
-import { fill, fillPointer, type Names } from "./template.ts";
+import { fill, fillPointer } from "./template.ts";
 
-export interface JobHandlerOptions {
-	mapping: Mapping;
-	server: Server;
-	/** In templates. Undefined without a port. */
-	port: number | undefined;
-	/** Variables for headers. */
-	env: Readonly<Record<string, string | undefined>>;
-	readiness: Readiness;
+export interface SessionOptions extends JobRequestOptions {
 	/** Ends the server if it is the worker's own. The worker ends with it. */
 	kill: (reason: string) => void;
-	clock: Clock;
-	/** 0 to below 1. */
-	random: () => number;
-	/** Random ids, such as boundaries of forms. */
-	randomId: () => string;
-	/** Where temporary files are. Default: that of the system. */
-	folder?: string | undefined;
-}
-
-/** `mapping`: that of the job. */
-export interface SessionOptions extends JobHandlerOptions, JobMapping {
-	job: Job;
-	context: Context;
 	/** Whether the server has no other job of this worker. */
 	isAlone: () => boolean;
 }
@@ -53,18 +28,14 @@ export type JobOutput = RawJson | AsyncGenerator<RawJson | StreamOutput, void>;
 
 export class JobSession {
 	readonly #options: SessionOptions;
-	readonly #values: JobValues;
+	readonly #requests: JobRequests;
 	readonly #output: AnswerOptions;
-	/** Closes the connections of the job. */
-	readonly #closing = new AbortController();
 	readonly #ended = new AbortController();
 	readonly #submitted = Promise.withResolvers<void>();
 	readonly #release: () => void;
+	readonly #send: Send = (call, more) => this.#requests.send(call, more);
 	readonly #onStop = (): void => this.#cancel("the service stopped it");
 	readonly #progress: ((value: unknown) => void) | undefined;
-	#names: Names;
-	/** With what is freed when the job has ended. */
-	readonly #requests: PreparedRequest[] = [];
 	#silence: Silence | undefined;
 	/** Sentence about a server that sends nothing. */
 	#silent: string | undefined;
@@ -74,10 +45,9 @@ export class JobSession {
 	#cancelled: Promise<boolean> | undefined;
 
 	constructor(options: SessionOptions) {
-		const { job, mapping, openai, env, port, readiness, context, clock, folder } = options;
+		const { mapping, readiness, context, clock, folder } = options;
 		this.#options = options;
-		this.#values = { ...jobValues(job, { mapping, env, port }), ...openai };
-		this.#names = this.#values.names;
+		this.#requests = new JobRequests(options);
 		this.#output = { answer: mapping.answer, failed: mapping.failed, folder };
 		this.#release = readiness.opened();
 		if (mapping.progress)
@@ -89,24 +59,16 @@ export class JobSession {
 	async run(): Promise<JobOutput> {
 		const { mapping, openai, clock } = this.#options;
 		const { stream } = mapping;
-		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, this.#names) === true);
+		const { names } = this.#requests;
+		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, names) === true);
 		try {
-			const send: Send = (call, more) => this.#send(call, more);
-			await sendUploads(mapping.uploads, { names: this.#names, send, clock });
-			const request = await this.#prepare(mapping.request);
-			this.#requests.push(request);
-			request.headers["idempotency-key"] ??= this.#values.idempotencyKey;
-			if (asksForStream && stream.as === "sse" && mapping.request.headers["accept"] === undefined)
-				request.headers["accept"] = "text/event-stream";
+			await sendUploads(mapping.uploads, { names, send: this.#send, clock });
 			this.#pollProgress();
 			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
-			const received = await sendUntilAnswered(request, {
-				...this.#sendOptions(),
-				onSent: (sent) => {
-					this.#isSent = sent;
-					if (sent) silence?.heard();
-					else silence?.pause();
-				},
+			const received = await this.#requests.sendJob(asksForStream && stream.as === "sse", (sent) => {
+				this.#isSent = sent;
+				if (sent) silence?.heard();
+				else silence?.pause();
 			});
 			const answer = silence ? { ...received, body: heardBody(received.body, silence) } : received;
 			if (mapping.async) return await this.#withFiles(this.#unlessSilent(await this.#runAsync(answer)));
@@ -127,7 +89,7 @@ export class JobSession {
 	async failure(error: unknown): Promise<unknown> {
 		const { context, readiness } = this.#options;
 		if (this.#silent !== undefined) return new JobReturn(this.#silent, { loss: true });
-		return context.signal.aborted ? error : await lossOf(error, { readiness, signal: this.#closing.signal });
+		return context.signal.aborted ? error : await lossOf(error, { readiness, signal: this.#requests.limits.signal });
 	}
 
 	/** Resolves when nothing of the job is left, also not its cancellation. */
@@ -136,8 +98,8 @@ export class JobSession {
 		this.#silence?.stop();
 		this.#options.context.signal.removeEventListener("abort", this.#onStop);
 		await this.#cancelled;
-		this.#closing.abort();
-		await Promise.all(this.#requests.map((each) => each.release()));
+		this.#requests.close();
+		await this.#requests.release();
 		this.#release();
 	}
 
@@ -153,32 +115,6 @@ export class JobSession {
 		for await (const each of chunks) yield each instanceof StreamOutput ? this.#unlessSilent(each) : each;
 	}
 
-	#limits() {
-		const { mapping, clock } = this.#options;
-		return { connectMs: mapping.timeouts.connectMs, clock, signal: this.#closing.signal };
-	}
-
-	#sendOptions(): Omit<SendOptions, "onSent"> {
-		const { mapping, openai, server, readiness, context, random } = this.#options;
-		const errorPrefix = openai ? OPENAI_ERROR : "";
-		const stopped = context.signal;
-		return { ...this.#limits(), server, errors: mapping.errors, errorPrefix, readiness, stopped, random };
-	}
-
-	/** `more`: names beside those of the job. */
-	#prepare(call: Call, more: Names = {}): Promise<PreparedRequest> {
-		const { mapping, randomId, folder } = this.#options;
-		const context = { ...this.#limits(), urls: mapping.urls, randomId, folder };
-		return prepareRequest(call, { ...this.#values, names: { ...this.#names, ...more } }, context);
-	}
-
-	/** A request that does not run the job, so that a cancellation only closes it. */
-	async #send(call: Call, more: Names, errors = this.#options.mapping.errors): Promise<Exchange> {
-		const request = await this.#prepare(call, more);
-		this.#requests.push(request);
-		return await sendUntilAnswered(request, { ...this.#sendOptions(), errors, onSent: () => {} });
-	}
-
 	/** For what follows when the server has done the job: without it the job is lost. */
 	async #loseOnFailure<T>(step: Promise<T>): Promise<T> {
 		try {
@@ -191,27 +127,19 @@ export class JobSession {
 	/** A result may be readable only once, so that only a busy server is asked again. */
 	#fetchResult(call: Call): Promise<Exchange> {
 		const { busy, busyMs } = this.#options.mapping.errors;
-		return this.#loseOnFailure(this.#send(call, {}, { busy, busyMs, fail: [], lose: ["3xx", "4xx", "5xx"] }));
+		return this.#loseOnFailure(this.#requests.send(call, {}, { busy, busyMs, fail: [], lose: ["3xx", "4xx", "5xx"] }));
 	}
 
 	#withFiles(output: RawJson): Promise<RawJson> {
 		const { mapping, folder } = this.#options;
-		const send: Send = (call, more) => this.#send(call, more);
-		return this.#loseOnFailure(withFiles(output, { answer: mapping.answer, folder, send }));
-	}
-
-	/** JSON of the answer. The request is not one of the job's, which a cancellation closes. */
-	async #short(call: Call, withinMs: number): Promise<unknown> {
-		const { server } = this.#options;
-		const { connectMs, clock } = this.#limits();
-		return (await callServer(server, await this.#prepare(call), { connectMs, clock, withinMs })).value;
+		return this.#loseOnFailure(withFiles(output, { answer: mapping.answer, folder, send: this.#send }));
 	}
 
 	#pollProgress(): void {
 		const { mapping, clock } = this.#options;
 		if (!mapping.progress?.call) return;
 		const { call, everyMs } = mapping.progress;
-		void pollProgress(() => this.#short(call, everyMs), {
+		void pollProgress(() => this.#requests.ask(call, everyMs), {
 			everyMs,
 			clock,
 			ended: this.#ended.signal,
@@ -221,19 +149,19 @@ export class JobSession {
 
 	async #runAsync(answer: Exchange): Promise<RawJson> {
 		const { mapping, server, readiness } = this.#options;
-		const limits = this.#limits();
+		const requests = this.#requests;
 		const { maxBytes } = mapping.answer;
-		const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock: limits.clock });
+		const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock: requests.limits.clock });
 		if (end === "bound") throw tooLarge("The answer to the submission", maxBytes);
 		if (end === "cut")
 			throw new JobReturn(`The answer to the submission was cut at ${text.length} characters.`, { loss: true });
-		this.#names = { ...this.#names, submit: parseJson(text) };
+		requests.names = { ...requests.names, submit: parseJson(text) };
 		this.#submitted.resolve();
 		this.#silence?.heard();
-		const at = (pointer: string): string => fillPointer(pointer, this.#names);
+		const at = (pointer: string): string => fillPointer(pointer, requests.names);
 		const { answer: whole, failed } = this.#output;
 		return await pollUntilDone({
-			...limits,
+			...requests.limits,
 			server,
 			async: { ...mapping.async!, state: at(mapping.async!.state) },
 			errors: mapping.errors,
@@ -243,12 +171,12 @@ export class JobSession {
 				failed: failed.map((rule) => ({ in: rule.in, at: at(rule.at), message: rule.message && at(rule.message) })),
 			},
 			readiness,
-			prepare: (call) => this.#prepare(call),
+			prepare: (call) => requests.prepare(call),
 			fetchResult: (call) => this.#fetchResult(call),
 			onDone: () => this.#silence?.pause(),
 			onPoll: (value) => {
 				this.#silence?.heard();
-				this.#names = { ...this.#names, poll: value };
+				requests.names = { ...requests.names, poll: value };
 				if (mapping.progress?.from === "poll") this.#progress?.(value);
 			},
 		});
@@ -271,7 +199,7 @@ export class JobSession {
 	#cancel(reason: string): void {
 		const { mapping, context, clock, isAlone, kill } = this.#options;
 		if (this.#ended.signal.aborted || this.#cancelled) return;
-		if (!this.#isSent) return this.#closing.abort();
+		if (!this.#isSent) return this.#requests.close();
 		const { call, waitMs } = mapping.cancel;
 		context.log(`Cancelling the job on the server: ${reason}.`);
 		this.#cancelled = cancelJob({
@@ -280,9 +208,9 @@ export class JobSession {
 			callRoute: async () => {
 				// Before the answer to the submission there is no id to name.
 				if (mapping.async) await Promise.race([this.#submitted.promise, clock.sleep(waitMs, this.#ended.signal)]);
-				if (call && (!mapping.async || "submit" in this.#names)) await this.#short(call, waitMs);
+				if (call && (!mapping.async || "submit" in this.#requests.names)) await this.#requests.ask(call, waitMs);
 			},
-			close: () => this.#closing.abort(),
+			close: () => this.#requests.close(),
 			ended: this.#ended.signal,
 			kill: (why) => void (isAlone() && kill(why)),
 			clock,
