@@ -68,6 +68,8 @@ describe("layers", () => {
 		["cli/commands/keys.ts", 'import { type Key } from "../../api/keys.ts";'],
 		["cli/commands/keys.ts", 'const { KEY } = await import("../../api/keys.ts");'],
 		["kernel/launchers/endpoint-settings.ts", 'import { LAUNCHERS } from "#launchers";'],
+		["kernel/core/endpoints/endpoint-member.ts", 'import { MEMBERS } from "#endpoint-members";'],
+		["modules/http-workers/open.ts", 'import { PRESETS } from "../../../packages/worker/src/http/mapping-index.ts";'],
 		["kernel/launchers/index.ts", 'import { KUBERNETES } from "../../modules/kubernetes/definition.ts";'],
 		["modules/kubernetes/cluster.ts", 'import type { Engine } from "../../kernel/engine/engine.ts";'],
 		["kernel/launchers/process/launcher.ts", 'const engine = await import("../../engine/engine.ts");'],
@@ -101,9 +103,9 @@ describe("import cycles, types included", () => {
 				path,
 				importsOf(readFileSync(join(SRC, path), "utf8"))
 					.map(({ wanted }) => wanted)
-					.filter((wanted) => wanted.startsWith(".") || wanted === "#launchers")
+					.filter((wanted) => wanted.startsWith(".") || wanted.startsWith("#"))
 					.map((wanted) =>
-						wanted === "#launchers" ? "modules/launchers.ts" : relative(SRC, join(SRC, dirname(path), wanted)),
+						wanted.startsWith("#") ? `modules/${wanted.slice(1)}.ts` : relative(SRC, join(SRC, dirname(path), wanted)),
 					),
 			]),
 		),

@@ -153,6 +153,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	],
 	"kernel/launchers/": LAUNCHERS,
 	"kernel/launchers/index.ts": ["kernel/launchers/", "kernel/core/", "kernel/lib/", "#launchers"],
+	"kernel/launchers/endpoint-settings.ts": ["kernel/launchers/", "kernel/core/", "kernel/lib/", "#endpoint-members"],
 	"kernel/post/": [
 		"kernel/post/",
 		"kernel/core/",
@@ -341,6 +342,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"modules/kubernetes/definition.ts",
 		"modules/slurm/definition.ts",
 	],
+	"modules/endpoint-members.ts": ["type kernel/core/endpoints/endpoint-member.ts"],
 	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
 	"modules/tables.ts": [
 		"modules/index.ts",

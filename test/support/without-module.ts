@@ -7,7 +7,7 @@ import { SPECIFICATION, TITLES } from "../modules.ts";
 export const FOLDER = fileURLToPath(new URL("../../src/modules/", import.meta.url));
 
 /** The files that list modules. */
-export const LISTS = ["index.ts", "launchers.ts"];
+export const LISTS = ["index.ts", "launchers.ts", "endpoint-members.ts"];
 
 /** Names of all modules: of their folders. */
 export function moduleNames(): string[] {

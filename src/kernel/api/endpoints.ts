@@ -2,7 +2,7 @@
 import type { ShownSettings } from "../core/endpoints/endpoint.ts";
 import { MOST_COMPARED } from "../core/endpoints/endpoint-changes.ts";
 import { ENDPOINT_ID } from "../core/endpoints/endpoint-schema.ts";
-import { ENDPOINT_SCHEMA } from "../launchers/endpoint-settings.ts";
+import { ENDPOINT_SCHEMA, KERNEL_PROPERTIES, MEMBER_PROPERTIES } from "../launchers/endpoint-settings.ts";
 import { WORKER_REASON } from "./workers.ts";
 import { JOB_COUNTS, WORKER_COUNTS } from "./jobs.ts";
 import { flag, type Param, whole } from "./definition/params.ts";
@@ -17,9 +17,9 @@ const {
 	warmup: WARMUP,
 	management: MANAGEMENT,
 	...SETTINGS
-} = ENDPOINT_SCHEMA.properties;
+} = KERNEL_PROPERTIES;
 
-export const ENDPOINT = object({
+const ENDPOINT_OF_KERNEL = object({
 	id: ENDPOINT_ID,
 	...SETTINGS,
 	"gpuMemoryGb?": GPU_MEMORY,
@@ -48,6 +48,11 @@ export const ENDPOINT = object({
 			"10 minutes, the last one ended by a fault. Absent if nothing is known to hinder them.",
 	},
 });
+/** An endpoint need not have the settings that modules define. */
+export const ENDPOINT: typeof ENDPOINT_OF_KERNEL = {
+	...ENDPOINT_OF_KERNEL,
+	properties: { ...ENDPOINT_OF_KERNEL.properties, ...MEMBER_PROPERTIES },
+};
 export type Endpoint = Omit<Static<typeof ENDPOINT>, keyof ShownSettings> & ShownSettings;
 
 const ENDPOINT_ANSWER = {

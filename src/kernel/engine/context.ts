@@ -6,6 +6,7 @@ import type { EpochMs } from "../lib/time.ts";
 import type { GpuTotals } from "../core/workers/gpus.ts";
 import type { TraceHooks } from "../core/trace.ts";
 import type { EventBus } from "../events.ts";
+import type { WorkerAdapter } from "../launchers/launcher.ts";
 import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
 import type { ReleasePolicy } from "./releases/policy.ts";
@@ -51,6 +52,11 @@ export interface Hooks {
 	 * Why a submission to the endpoint is refused. Undefined, at once or later, if it is not. Rejects as the store does.
 	 */
 	refusal?: (endpoint: Endpoint) => Promise<ApiError | undefined> | undefined;
+	/**
+	 * The adapter that workers of the endpoint are; undefined if they take jobs themselves. Asked when one is launched,
+	 * of endpoints with settings of modules. Throws an Error with a sentence.
+	 */
+	adapter?: (endpoint: Endpoint) => WorkerAdapter | undefined;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
 	webhookFault?: (url: string) => string | undefined;
 }

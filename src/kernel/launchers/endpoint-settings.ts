@@ -1,6 +1,9 @@
-import { listText, type Schema, type Fault } from "../lib/schema.ts";
+import { MEMBERS } from "#endpoint-members";
+import { listText, type Schema, type Fault, missing, sentence } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
+import { memberOf } from "../core/endpoints/endpoint-member.ts";
 import { endpointSchema } from "../core/endpoints/endpoint-schema.ts";
+import { SLEEP } from "../core/endpoints/worker-schema.ts";
 import { type Endpoint, parseEndpoint } from "../core/endpoints/endpoint.ts";
 import { canSleep, launcherFaults, LAUNCHERS, sharesGpus } from "./index.ts";
 
@@ -26,14 +29,38 @@ export function launcherSchema(launchers: readonly LauncherDefinition[]): Schema
 	};
 }
 
-export const ENDPOINT_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS));
+const KERNEL_SCHEMA = endpointSchema(launcherSchema(LAUNCHERS));
+export const KERNEL_PROPERTIES = KERNEL_SCHEMA.properties;
+
+/** Schemas of the settings that modules define, by name. */
+export const MEMBER_PROPERTIES: Readonly<Record<string, Schema>> = Object.fromEntries(
+	MEMBERS.map(({ name, schema }) => [name, schema]),
+);
+
+/** The type names the settings of the kernel only. */
+export const ENDPOINT_SCHEMA: typeof KERNEL_SCHEMA = {
+	...KERNEL_SCHEMA,
+	properties: { ...KERNEL_PROPERTIES, ...MEMBER_PROPERTIES },
+};
 
 export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseEndpoint> {
 	const read = parseEndpoint(ENDPOINT_SCHEMA, id, raw);
 	if (!read.ok) return read;
 	const { endpoint } = read;
-	const faults = [...launcherFaults(endpoint.launcher), ...sharingFaults(endpoint), ...sleepFaults(endpoint)];
+	const faults = [
+		...launcherFaults(endpoint.launcher),
+		...sharingFaults(endpoint),
+		...sleepFaults(endpoint),
+		...memberFaults(endpoint),
+	];
 	return faults.length === 0 ? read : { ok: false, faults };
+}
+
+function memberFaults(endpoint: Endpoint): Fault[] {
+	return MEMBERS.flatMap((member) => {
+		const value = memberOf(endpoint, member);
+		return value === undefined ? [] : member.faults(value, endpoint);
+	});
 }
 
 function sharingFaults({ gpuMemoryGb, launcher: { type } }: Endpoint): Fault[] {
@@ -43,7 +70,8 @@ function sharingFaults({ gpuMemoryGb, launcher: { type } }: Endpoint): Fault[] {
 	return [{ field: "gpuMemoryGb", message }];
 }
 
-function sleepFaults({ sleep, gpusPerWorker, launcher }: Endpoint): Fault[] {
+function sleepFaults(endpoint: Endpoint): Fault[] {
+	const { sleep, gpusPerWorker, launcher } = endpoint;
 	if (!sleep) return [];
 	if (!canSleep(launcher))
 		return [
@@ -54,6 +82,12 @@ function sleepFaults({ sleep, gpusPerWorker, launcher }: Endpoint): Fault[] {
 					"only GPUs of this machine are given up by a worker that sleeps. Remove it.",
 			},
 		];
-	if (gpusPerWorker > 0) return [];
-	return [{ field: "sleep", message: "needs workers with GPUs: set gpusPerWorker or gpuMemoryGb." }];
+	if (gpusPerWorker === 0)
+		return [{ field: "sleep", message: "needs workers with GPUs: set gpusPerWorker or gpuMemoryGb." }];
+	const isOptional = MEMBERS.some((member) => {
+		const value = memberOf(endpoint, member);
+		return value !== undefined && member.hasSleep?.(value);
+	});
+	const absent = (["command", "wakeCommand"] as const).filter((name) => !isOptional && sleep[name] === undefined);
+	return absent.map((name) => ({ field: `sleep.${name}`, message: missing(sentence(SLEEP.properties![name]!)) }));
 }

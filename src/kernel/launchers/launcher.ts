@@ -16,13 +16,19 @@ import type { WorkerUsage } from "../core/workers/worker-usage.ts";
 /** The platform does not answer, or not now. Nothing is known against the worker or its settings, and it is no exit. */
 export class PlatformUnavailable extends Error {}
 
+/** The variable from which an adapter reads its mapping. */
+export const MAPPING_VARIABLE = "SLUICE_HTTP";
+
+/** The name of the adapter's program in commands that run where a worker runs ({@link Launcher.run}). */
+export const ADAPTER_COMMAND = "sluice-http";
+
 /**
  * The worker is an adapter: `sluice-http` of the worker kit, which takes the jobs and sends them as plain HTTP to a
  * server beside it. `WorkerSpec.settings` are the server's. The adapter has `WorkerSpec.env`; the server gets none of
  * the variables that give access to the service.
  */
 export interface WorkerAdapter {
-	/** The resolved mapping as JSON, for the variable `SLUICE_HTTP`. */
+	/** The resolved mapping as JSON, which `WorkerSpec.env` has as {@link MAPPING_VARIABLE}. */
 	mapping: string;
 	/** Port on which the server listens. 0: the adapter chooses one. Undefined: it listens at a UNIX socket. */
 	port: number | undefined;
@@ -152,8 +158,8 @@ export interface Launcher {
 	 */
 	stop(workerId: string, graceMs: number): Promise<void>;
 	/**
-	 * Runs a program where the worker runs, with its variables and rights (`canSleep`). Rejects with a sentence unless it
-	 * exits with 0 within `timeoutMs`.
+	 * Runs a program where the worker runs, with its variables and rights (`canSleep`). {@link ADAPTER_COMMAND} is the
+	 * program of a worker that is an adapter. Rejects with a sentence unless it exits with 0 within `timeoutMs`.
 	 */
 	run?(workerId: string, q: WorkerCommand): Promise<void>;
 	/** Ids of started or adopted workers that run according to the platform, also if stopping. */

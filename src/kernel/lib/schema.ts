@@ -253,7 +253,8 @@ export function listText(words: readonly string[], last: "or" | "and" = "or"): s
 	return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }
 
-function missing(must: string): string {
+/** `must`: what {@link sentence} returns. */
+export function missing(must: string): string {
 	return `is missing; it ${must}`;
 }
 

@@ -44,6 +44,7 @@ it("D28: sleep needs two commands, and GPUs of this machine", () => {
 	expect(fields({ launcher, sleep: { command: ["a"] }, gpusPerWorker: 1 })).toEqual(["sleep.wakeCommand"]);
 	expect(fields({ launcher, sleep: { ...sleep, command: "a" }, gpusPerWorker: 1 })).toEqual(["sleep.command"]);
 	expect(fields({ launcher, sleep: { ...sleep, timeoutMs: 999 }, gpusPerWorker: 1 })).toEqual(["sleep.timeoutMs"]);
+	expect(fields({ launcher, sleep: {}, gpusPerWorker: 1 })).toEqual(["sleep.command", "sleep.wakeCommand"]);
 	expect(fields({ launcher, sleep })).toEqual(["sleep"]);
 	const docker = { type: "docker", image: "a" };
 	expect(fields({ launcher: docker, sleep, gpusPerWorker: 1 })).toEqual([]);

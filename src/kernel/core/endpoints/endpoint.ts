@@ -14,7 +14,10 @@ export interface LauncherSettings {
 	type: string;
 }
 
-/** Settings of RunPod and Sluice (D27, D35). Times in ms unless noted. */
+/**
+ * Settings of RunPod and Sluice (D27, D35), without those that modules define (`endpoint-member.ts`). Times in ms,
+ * unless noted.
+ */
 export interface Endpoint {
 	id: string;
 	name: string;
@@ -75,10 +78,10 @@ export interface CanarySettings {
 	maxSlowdown: number;
 }
 
-/** Settings of sleep; a command is a program and its arguments. */
+/** Settings of sleep; a command is a program and its arguments, absent where the worker has its own. */
 export interface SleepSettings {
-	command: string[];
-	wakeCommand: string[];
+	command?: string[];
+	wakeCommand?: string[];
 	/** Maximum time of each command, ms. */
 	timeoutMs: number;
 	/** Maximum time asleep, ms. */

@@ -34,16 +34,18 @@ function sleepCommand(description: string, example: readonly string[]): Schema {
 export const SLEEP: Schema = {
 	type: "object",
 	additionalProperties: false,
-	required: ["command", "wakeCommand"],
+	// Which are required depends on other settings. With this member the console shows all as one field.
+	required: [],
 	properties: {
 		command: sleepCommand(
 			"Command that makes an idle worker release its GPUs, and that exits when they are released: program and " +
 				"arguments, without a shell. It runs where the worker runs, with the worker's variables, and with " +
-				"SLUICE_WORKER_PID if the launcher is process.",
+				"SLUICE_WORKER_PID if the launcher is process. Required, but with http.sleep by default [sluice-http, sleep].",
 			vllmCall("sleep?level=1"),
 		),
 		wakeCommand: sleepCommand(
-			"Command that makes a sleeping worker use its GPUs again, and that exits when the worker can take jobs.",
+			"Command that makes a sleeping worker use its GPUs again, and that exits when the worker can take jobs. " +
+				"Required, but with http.sleep by default [sluice-http, wake].",
 			vllmCall("wake_up"),
 		),
 		timeoutMs: duration("ms", [1000, 600_000], {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hasFailed, KEPT_RELEASES, outdatedVersions, rollbackTarget } from "./history.ts";
-import { diffOf, type LaunchedSettings, withLaunched } from "./launched-settings.ts";
+import { diffOf, type LaunchedSettings, launchedSettings, withLaunched } from "./launched-settings.ts";
 import { RELEASE_DEFAULTS } from "./release-schema.ts";
 import { type Rollout, rolloutStep } from "./rollout.ts";
 
@@ -35,6 +35,16 @@ describe("what a release changed", () => {
 		]);
 		expect(JSON.stringify(changes)).not.toContain("secret");
 		expect(diffOf(after, after)).toEqual([]);
+	});
+
+	it("D50: settings of modules, which a rollback sets or removes with the others", () => {
+		const [before, after] = [launched({ ruled: { by: 1, kept: 2 } } as object), launched({ other: "a" } as object)];
+		expect(diffOf(before, after)).toEqual([
+			{ field: "other", old: null, new: "a" },
+			{ field: "ruled", old: { by: 1, kept: 2 }, new: null },
+		]);
+		expect(launchedSettings({ ...before, workersMin: 1 } as object as LaunchedSettings)).toEqual(before);
+		expect(withLaunched({ workersMax: 5, ...after }, before)).toEqual({ workersMax: 5, ...before });
 	});
 
 	it("D50: a variable of any name", () => {

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { moduleMembers } from "../../core/endpoints/endpoint-member.ts";
+import { canonical } from "../../lib/same.ts";
 import type { LaunchedSettings } from "../../core/releases/launched-settings.ts";
 import { replacementSettings } from "../../launchers/index.ts";
 
@@ -15,10 +17,14 @@ export function launchHash(settings: LaunchedSettings): string {
 /** Settings are not changed in place. */
 const hashes = new WeakMap<LaunchedSettings, string>();
 
-function hashOf({ launcher, env, gpusPerWorker, gpuMemoryGb }: LaunchedSettings): string {
+function hashOf(settings: LaunchedSettings): string {
+	const { launcher, env, gpusPerWorker, gpuMemoryGb } = settings;
 	const gpus = gpusPerWorker > 0 ? [{ gpusPerWorker, gpuMemoryGb }] : [];
-	const members = [replacementSettings(launcher), env, ...gpus];
-	return hash("sha256", JSON.stringify(members.map(sorted)), "hex");
+	const members = [replacementSettings(launcher), env, ...gpus].map(sorted);
+	const ofModules = moduleMembers(settings);
+	// Without settings of modules the hash is that of earlier versions, whose workers stay.
+	const hashed = Object.keys(ofModules).length > 0 ? [...members, canonical(ofModules)] : members;
+	return hash("sha256", JSON.stringify(hashed), "hex");
 }
 
 function sorted(members: object): unknown {

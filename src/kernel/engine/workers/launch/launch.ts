@@ -17,6 +17,7 @@
  * second, and `../silent-workers.ts` ends what a launcher has lost sight of.
  */
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
+import { moduleMembers } from "../../../core/endpoints/endpoint-member.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-part.ts";
 import type { WorkerReason, WorkerReasonCode } from "../../../core/workers/worker-reason.ts";
 import { hex } from "../../../lib/ids.ts";
@@ -29,6 +30,7 @@ import {
 	PlatformUnavailable,
 	type RoomQuery,
 	STARTED_BY,
+	type WorkerAdapter,
 } from "../../../launchers/launcher.ts";
 import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
@@ -272,7 +274,8 @@ export class WorkerLauncher {
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id, launchedAs });
 			await store.workers.put(row);
 			const isRolling = [...registry.of(endpoint.id)].some((each) => (each.launchedAs ?? launchedAs) !== launchedAs);
-			const spec = workerSpec({ endpoint: { ...endpoint, env }, id, token, gpus, url, serviceId, isRolling });
+			const adapter = await this.#adapterOf(endpoint);
+			const spec = workerSpec({ endpoint: { ...endpoint, env }, adapter, id, token, gpus, url, serviceId, isRolling });
 			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
 			let later: Handle | undefined;
@@ -286,6 +289,14 @@ export class WorkerLauncher {
 			await this.#abandon(worker, { launcher, hasStarted, error: error as Error });
 			throw error;
 		}
+	}
+
+	async #adapterOf(endpoint: Endpoint): Promise<WorkerAdapter | undefined> {
+		if (Object.keys(moduleMembers(endpoint)).length === 0) return undefined;
+		const { hooks } = this.#d;
+		// Those of an earlier release may need a module that the present settings do not.
+		await hooks.openFor?.(endpoint);
+		return hooks.adapter?.(endpoint);
 	}
 
 	/** Ends what a failed start left. What it left may run on, with its GPUs: its stop is then repeated. */

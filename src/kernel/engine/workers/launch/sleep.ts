@@ -5,7 +5,7 @@
  */
 import type { SleepSettings } from "../../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../../lib/time.ts";
-import type { Handle } from "../../../launchers/launcher.ts";
+import { ADAPTER_COMMAND, type Handle } from "../../../launchers/launcher.ts";
 import { shownText } from "./shown-text.ts";
 import { isStarting, type Worker } from "../worker-registry.ts";
 import { beginSleep, beginWake, cancelSleep, completeSleep, completeWake } from "../worker-transitions.ts";
@@ -13,6 +13,9 @@ import type { WorkersContext } from "../workers-context.ts";
 import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
 import { ASLEEP_SINCE, UNSURE } from "./take-over.ts";
 import { launchHash } from "../../endpoints/launch-hash.ts";
+
+/** Those of a worker that is an adapter: others have commands in their settings. */
+const DEFAULT_COMMANDS = { command: [ADAPTER_COMMAND, "sleep"], wakeCommand: [ADAPTER_COMMAND, "wake"] };
 
 export type WorkerSleep = ReturnType<typeof workerSleep>;
 
@@ -31,13 +34,14 @@ export function workerSleep(d: WorkersContext & { launcher: WorkerLauncher }) {
 		await d.store.workers.put({ ...row, handle: JSON.stringify(noted) });
 	}
 
-	async function run(worker: Worker, name: "command" | "wakeCommand"): Promise<void> {
+	async function run(worker: Worker, name: keyof typeof DEFAULT_COMMANDS): Promise<void> {
 		const { endpoint, id, launcher: type } = worker;
 		const sleep = settingsOf(worker);
 		if (!sleep) throw new Error("its endpoint has no sleep any more.");
 		await record(worker, UNSURE);
 		const { launcher: settings } = endpoints.get(endpoint);
-		await d.launchers.get(type)!.run!(id, { settings, command: sleep[name], timeoutMs: sleep.timeoutMs });
+		const command = sleep[name] ?? DEFAULT_COMMANDS[name];
+		await d.launchers.get(type)!.run!(id, { settings, command, timeoutMs: sleep.timeoutMs });
 	}
 
 	function stop(worker: Worker, what: string, error: unknown): void {

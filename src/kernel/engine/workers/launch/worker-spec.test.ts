@@ -1,4 +1,5 @@
 /** What launchers are asked for, and when a worker counts as started with other settings. */
+import { hash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
@@ -57,6 +58,17 @@ describe("workerSpec", () => {
 	});
 });
 
+describe("workerSpec of an adapter", () => {
+	it("has its mapping in a variable, which the endpoint's own cannot replace", () => {
+		const adapter = { mapping: '{"port":1}', port: 1 };
+		const own = { ...container, env: { SLUICE_HTTP: "{}" } };
+		expect(workerSpec({ ...given, endpoint: own, adapter })).toMatchObject({
+			adapter,
+			env: { SLUICE_HTTP: adapter.mapping },
+		});
+	});
+});
+
 describe("launchHash", () => {
 	const of = (settings: object): string => launchHash(endpoint(settings));
 	const docker = (more: object = {}): object => ({
@@ -80,6 +92,30 @@ describe("launchHash", () => {
 			{ launcher: { type: "external" }, env: { A: "1", B: "2" } },
 		].map(of);
 		expect(new Set(hashes).size).toBe(hashes.length);
+	});
+
+	it("changes with settings of modules, not with the order of their members at any depth", () => {
+		const hashes = [
+			{},
+			{ ruled: { by: { a: 1, b: [1, 2] }, c: 3 } },
+			{ ruled: { by: { a: 1, b: [2, 1] }, c: 3 } },
+			{ ruled: { by: { a: 1, b: [1, 2], c: 3 } } },
+			{ other: { by: { a: 1, b: [1, 2] }, c: 3 } },
+		].map((more) => launchHash({ ...container, ...more }));
+		expect(new Set(hashes).size).toBe(hashes.length);
+		expect(launchHash({ ...container, ...{ ruled: { c: 3, by: { b: [1, 2], a: 1 } } } })).toBe(hashes[1]);
+	});
+
+	it("is that of earlier versions of Sluice where nothing is a module's", () => {
+		const members = [
+			[
+				["command", ["w"]],
+				["image", "i"],
+				["type", "docker"],
+			],
+			[["A", "1"]],
+		];
+		expect(launchHash(container)).toBe(hash("sha256", JSON.stringify(members), "hex"));
 	});
 
 	it("does not change with what is no matter of the start, nor with the order of members", () => {

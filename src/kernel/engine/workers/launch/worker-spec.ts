@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-part.ts";
 import { gpuPartEnv, workerEnv } from "../../../core/workers/worker-env.ts";
-import type { WorkerSpec } from "../../../launchers/launcher.ts";
+import { MAPPING_VARIABLE, type WorkerAdapter, type WorkerSpec } from "../../../launchers/launcher.ts";
 
 export const WORKER_ID_BYTES = 6;
 
@@ -26,6 +26,7 @@ export function isWorkerOf(endpoint: string, worker: string): boolean {
 
 export function workerSpec(q: {
 	endpoint: Endpoint;
+	adapter?: WorkerAdapter | undefined;
 	id: string;
 	token: string;
 	gpus: AssignedGpus;
@@ -34,7 +35,7 @@ export function workerSpec(q: {
 	/** Whether workers of an earlier release are there. */
 	isRolling: boolean;
 }): WorkerSpec {
-	const { endpoint, id, url, serviceId } = q;
+	const { endpoint, adapter, id, url, serviceId } = q;
 	const { gpus, sizeGb } = q.gpus;
 	const { leaseMs, gpuMemoryGb } = endpoint;
 	const env = {
@@ -43,6 +44,7 @@ export function workerSpec(q: {
 		...(gpuMemoryGb !== undefined && sizeGb !== undefined && gpuPartEnv(gpuMemoryGb, sizeGb)),
 		...endpoint.env,
 		...workerEnv({ url, endpoint: endpoint.id, worker: id, token: q.token, leaseMs }),
+		...(adapter && { [MAPPING_VARIABLE]: adapter.mapping }),
 	};
 	return {
 		workerId: id,
@@ -51,6 +53,7 @@ export function workerSpec(q: {
 		env,
 		serviceId,
 		url,
+		adapter,
 		gpus,
 		gpuCount: endpoint.gpusPerWorker,
 		gpuMemoryGb,

@@ -1,0 +1,7 @@
+/**
+ * Settings of endpoints that modules define, which the kernel imports as `#endpoint-members`: the schema of endpoints
+ * is made of theirs too. Removing an import and its entry removes the setting.
+ */
+import type { EndpointMember } from "../kernel/core/endpoints/endpoint-member.ts";
+
+export const MEMBERS: readonly EndpointMember[] = [];
