@@ -70,6 +70,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly sharesGpus?: boolean;
 	/** Whether idle workers can sleep: the launcher has `run`, and this machine's GPUs are assigned to them. */
 	canSleep?(settings: S): boolean;
+	/** Whether it can start workers that are adapters (`WorkerSpec.adapter`). */
+	readonly adapts?: true;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Rules between settings. Fields are without `launcher.`. */

@@ -27,6 +27,11 @@ export function sharesGpus(type: string): boolean {
 	return definitionOf(type)?.sharesGpus ?? false;
 }
 
+/** Whether workers of this type can be adapters of HTTP servers: an external worker is what its operator starts. */
+export function adapts(type: string): boolean {
+	return !isManaged(type) || (definitionOf(type)?.adapts ?? false);
+}
+
 export function canSleep(settings: LauncherSettings): boolean {
 	return definitionOf(settings.type)?.canSleep?.(settings) ?? false;
 }

@@ -41,10 +41,26 @@ describe("what workers use", () => {
 		]);
 	});
 
+	it("D48: the usage of an adapter is also that of its server, whose process group is its own", () => {
+		const row = (pid: number, pgid: number, parent: number): ProcessRow => ({
+			...{ pid, pgid, parent, startTime: pid, ended: false },
+			usage: { cpuMs: 1, memory: 10 },
+		});
+		// 7 is the adapter, 8 its server with the child 9; 5 is the service, which started the worker 6 too.
+		const all = (): ProcessRow[] => [row(5, 5, 1), row(6, 6, 5), row(7, 7, 5), row(8, 8, 7), row(9, 8, 8)];
+		const groups = usageOfGroups({ ...procTable, all }, new Set([6, 7]));
+		expect([...groups].map(([pid, { processes }]) => [pid, processes])).toEqual([
+			[5, 1],
+			[6, 1],
+			[7, 3],
+		]);
+	});
+
 	it("D48: a line of /proc is read after the name, which may contain anything", () => {
 		const fields = ["S", 1, 77, ...Array.from({ length: 8 }, () => 0), 100, 20, 3, 4];
 		const stat = `7 (a) b (c) ${[...fields, 0, 0, 0, 0, 0, 0, 250].join(" ")}`;
 		expect(parseStat(7, stat)).toMatchObject({
+			parent: 1,
 			pgid: 77,
 			usage: { cpuMs: 1270, memory: 250 * 4096 },
 		});

@@ -13,6 +13,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 		"Workers are processes on the machine of the service, started when jobs arrive and stopped when none are left.",
 	managed: true,
 	sharesGpus: true,
+	adapts: true,
 	canSleep: () => true,
 	settings: SETTINGS,
 	resolvePaths: (settings, folder) => ({

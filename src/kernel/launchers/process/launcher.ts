@@ -2,7 +2,17 @@ import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import type { MachineGpu } from "../../core/workers/gpus.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
-import type { Exit, Handle, Launcher, StraySearch, WorkerCommand, WorkerSpec } from "../launcher.ts";
+import {
+	ADAPTER_COMMAND,
+	type Exit,
+	type Handle,
+	type Launcher,
+	MAPPING_VARIABLE,
+	type StraySearch,
+	type WorkerCommand,
+	type WorkerSpec,
+} from "../launcher.ts";
+import { adapterCommand } from "../adapter-program.ts";
 import { logPath, openLog, tail } from "../logs/log-files.ts";
 import { machineGpus } from "../machine-gpus.ts";
 import { memoryByWorker } from "../nvidia-smi.ts";
@@ -31,6 +41,9 @@ const WATCH_MS = 500;
 /** Interval of the count of kills, ms. */
 const KILLS_MS = 2000;
 
+/** Exit code of an adapter or a shell whose child ended by SIGKILL. */
+const KILLED = 137;
+
 type Spec = WorkerSpec<ProcessSettings>;
 
 class Worker extends WatchedWorker {
@@ -51,6 +64,10 @@ class Worker extends WatchedWorker {
 		const service = q.environment.find((entry) => entry.startsWith(`${SERVICE_VARIABLE}=`));
 		const name = q.environment.find((entry) => entry === `${WORKER_VARIABLE}=${q.id}`);
 		this.marks = service !== undefined && name !== undefined ? [service, name] : [];
+	}
+
+	get isAdapter(): boolean {
+		return this.environment.some((entry) => entry.startsWith(`${MAPPING_VARIABLE}=`));
 	}
 }
 
@@ -81,7 +98,8 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		const output = await openLog(this.logDir, id);
 		try {
 			const env = await environmentOf(spec, this.#serviceEnv);
-			const { child, pid } = await spawnWorker({ ...spec, env }, { output: output.fd, volumeDir: this.#volumeDir });
+			const settings = spec.adapter ? withAdapter(spec.settings) : spec.settings;
+			const { child, pid } = await spawnWorker({ settings, env }, { output: output.fd, volumeDir: this.#volumeDir });
 			// The event loop has not reaped it yet, so it exists even if already ended.
 			let leader: Identity | undefined;
 			try {
@@ -122,7 +140,10 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 		try {
 			const { pid } = worker.leader;
 			const { environment } = worker;
-			await runBeside(this.clock, { pid, environment }, { ...q, output: output.fd, volumeDir: this.#volumeDir });
+			const [first, ...rest] = q.command;
+			const command = worker.isAdapter && first === ADAPTER_COMMAND ? adapterCommand(rest) : q.command;
+			const io = { output: output.fd, volumeDir: this.#volumeDir };
+			await runBeside(this.clock, { pid, environment }, { ...q, command, ...io });
 		} finally {
 			output.close().catch(() => {});
 		}
@@ -223,6 +244,11 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	}
 }
 
+/** The adapter alone in the worker's process group: the server, its child, has one of its own. */
+function withAdapter(settings: ProcessSettings): ProcessSettings {
+	return { ...settings, command: adapterCommand(["--", ...settings.command]) };
+}
+
 /** Undefined where the system does not answer. */
 function unlessUnknown<T>(ask: () => T): T | undefined {
 	try {
@@ -234,10 +260,10 @@ function unlessUnknown<T>(ask: () => T): T | undefined {
 
 /** `kills`: whether {@link oomKills} grew shortly before the end. */
 function memoryReason(
-	{ signal, lastOutput }: { signal?: string | undefined; lastOutput: string },
+	{ code, signal, lastOutput }: Pick<Exit, "code" | "signal" | "lastOutput">,
 	kills: boolean,
 ): ExitReason | undefined {
-	if (signal === "SIGKILL" && kills)
+	if ((signal === "SIGKILL" || code === KILLED) && kills)
 		return {
 			code: "out_of_memory",
 			message:

@@ -12,6 +12,8 @@ export interface ProcessRow {
 	pid: number;
 	/** Process group, named by its leader's pid. */
 	pgid: number;
+	/** The process that started it, if that still runs. Linux only. */
+	parent?: number;
 	/** With the pid unique within this boot. */
 	startTime: number | string;
 	ended: boolean;
@@ -67,6 +69,7 @@ export function parseStat(pid: number, stat: string): ProcessRow {
 	const number = (index: number): number => Number(fields[index] ?? 0);
 	return {
 		pid,
+		parent: number(1),
 		pgid: number(2),
 		startTime: number(19),
 		ended: fields[0] === "Z" || fields[0] === "X",

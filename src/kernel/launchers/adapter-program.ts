@@ -1,0 +1,16 @@
+import { fileURLToPath } from "node:url";
+
+/**
+ * The path of `sluice-http`, the program of workers with `WorkerSpec.adapter`: that of the built package, or of the
+ * worker kit if the service runs from its source.
+ */
+export function adapterProgram(): string {
+	const isBuilt = import.meta.url.endsWith(".js");
+	const path = isBuilt ? "../../worker/sluice-http.js" : "../../../packages/worker/src/http/main.ts";
+	return fileURLToPath(new URL(path, import.meta.url));
+}
+
+/** The command that runs it with these arguments on the machine of the service. */
+export function adapterCommand(args: readonly string[]): string[] {
+	return [process.execPath, adapterProgram(), ...args];
+}
