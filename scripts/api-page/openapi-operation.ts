@@ -124,7 +124,7 @@ export function operationIdOf({ name, methods, body }: RouteDefinition, method: 
 }
 
 export function operationOf(route: RouteDefinition, method: Method): Operation {
-	const { access, path, summary, query = [], body, maxBody, errors = [] } = route;
+	const { access, path, summary, query = [], body, maxBody, errors = [], workerTokens } = route;
 	const [tag] = TAGS.find(([, paths]) => paths.test(path))!;
 	const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
 	const readsBody = body !== undefined && method !== "GET" && method !== "DELETE";
@@ -154,15 +154,18 @@ export function operationOf(route: RouteDefinition, method: Method): Operation {
 				? []
 				: access === "worker"
 					? [{ workerToken: [] }]
-					: [{ bearer: [access] }, { bareKey: [access] }],
+					: [{ bearer: [access] }, { bareKey: [access] }, ...(workerTokens ? [{ workerToken: [] }] : [])],
 	};
 }
 
-function notes({ access, limit, poll }: RouteDefinition): string[] {
+function notes({ access, workerTokens, limit, poll }: RouteDefinition): string[] {
 	const sentences: string[] = [];
 	if (access === "anyone") sentences.push("Needs no key.");
 	else if (access === "worker") sentences.push("Needs the token of the worker.");
-	else sentences.push(`Needs a key with the scope ${access}.`);
+	else
+		sentences.push(
+			`Needs a key with the scope ${access}${workerTokens ? ", or a token of the endpoint's workers" : ""}.`,
+		);
 	if (limit) {
 		const { per10s, concurrent } = DEFAULT_LIMITS[limit];
 		const atOnce = concurrent === undefined ? "" : `, ${concurrent} at once`;

@@ -86,6 +86,8 @@ export interface RouteDefinition {
 	readonly creates?: true;
 	/** Rate limits (spec 8, D24). */
 	readonly limit?: LimitedOperation;
+	/** Takes the tokens of the endpoint's workers too. */
+	readonly workerTokens?: true;
 	/** A client's operation on one job: the limits of its endpoint hold instead of the pace of its key (D24, D41). */
 	readonly ownLimits?: true;
 	/** Refusals are delayed (D26). */

@@ -25,13 +25,16 @@ function presented(call: Call): string | undefined {
  * Throws 401, and 403 on routes whose form of errors says so. A key takes precedence over a session. `changes`: whether
  * a GET has side effects.
  */
-export async function authenticate(call: Call, { access, changes }: Pick<Route, "access" | "changes">): Promise<void> {
+export async function authenticate(
+	call: Call,
+	{ access, changes, workerTokens }: Pick<Route, "access" | "changes" | "workerTokens">,
+): Promise<void> {
 	const { req, engine, service, identity } = call;
 	const key = presented(call);
 	const principal =
 		key === undefined
 			? await byCookie(call, changes?.(call) ?? false)
-			: await engine.access.keys.identify(key, req.socket);
+			: ((await engine.access.keys.identify(key, req.socket)) ?? (workerTokens && (await byWorkerToken(call, key))));
 	if (!principal)
 		throw key === undefined
 			? new ApiError("unauthorized", { why: "The request carries no API key." })
@@ -45,6 +48,13 @@ export async function authenticate(call: Call, { access, changes }: Pick<Route, 
 async function byCookie(call: Call, changes: boolean): Promise<Principal | undefined> {
 	if (call.req.headers.cookie === undefined) return undefined;
 	return await (await call.service.authenticator())?.identify(call, changes);
+}
+
+/** A worker may read of its own endpoint. All workers of the endpoint have one pace. */
+async function byWorkerToken(call: Call, token: string): Promise<Principal | undefined> {
+	const endpoint = paramOf(call, "endpoint");
+	const row = await call.engine.access.tokens.find({ token, endpoint, worker: undefined, peer: call.req.socket });
+	return row && { keyId: `workers of ${endpoint}`, name: "worker token", scopes: ["read"], endpoints: [endpoint] };
 }
 
 /** Counts a wrong credential and returns its error (D41). */
