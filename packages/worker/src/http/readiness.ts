@@ -98,6 +98,9 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 				}
 				await clock.sleep(ready.everyMs, signal);
 			}
+			// The service shows the last line that names an error for a worker that it stopped before its first call.
+			const asked = ready.path === undefined ? "" : `GET ${ready.path}: `;
+			if (!isReady) log("WARN", `Error: the server did not become ready. ${asked}${lastAnswer}.`);
 		},
 		async mayTake() {
 			if (open > 0 || isAsleep()) {
