@@ -113,6 +113,7 @@ export const EXAMPLES = {
 	resumeEndpoint: { answer: JOB_COUNTS },
 	workerEnv: { answer: { env: { RUNPOD_ENDPOINT_ID: "hello", RUNPOD_POD_ID: WORKER } } },
 	renewWebhookSecret: { answer: { webhookSecret: "whsec_…", formerWebhookSecretUntil: AT } },
+	getHttp: { answer: { http: { port: 8000 }, mapping: { port: 8000 } } },
 	listReleases: { answer: RELEASES },
 	rollBackRelease: { answer: RELEASES },
 	listWorkers: {

@@ -63,6 +63,7 @@ export const SECTIONS: readonly Section[] = [
 		label: "Run workers",
 		files: guides(
 			"endpoints",
+			"http-workers",
 			"endpoints-in-git",
 			"gpus",
 			"models",

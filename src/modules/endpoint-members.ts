@@ -3,5 +3,6 @@
  * is made of theirs too. Removing an import and its entry removes the setting.
  */
 import type { EndpointMember } from "../kernel/core/endpoints/endpoint-member.ts";
+import { HTTP } from "./http-workers/member.ts";
 
-export const MEMBERS: readonly EndpointMember[] = [];
+export const MEMBERS: readonly EndpointMember[] = [HTTP];

@@ -5,6 +5,7 @@ import { backup } from "./backup/module.ts";
 import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
 import { gpus } from "./gpus/module.ts";
+import { httpWorkers } from "./http-workers/module.ts";
 import { logs } from "./logs/module.ts";
 import { management } from "./management/module.ts";
 import { metrics } from "./metrics/module.ts";
@@ -24,6 +25,7 @@ export const MODULES: readonly ServiceModule[] = [
 	console,
 	docker,
 	gpus,
+	httpWorkers,
 	logs,
 	management,
 	openai,

@@ -280,6 +280,10 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"type kernel/launchers/launcher.ts",
 		"kernel/launchers/index.ts",
 	]),
+	...moduleRows("http-workers", { "resolve.ts": ["../packages/worker/src/http/mapping-index.ts"] }, [
+		"kernel/launchers/index.ts",
+		"type kernel/launchers/launcher.ts",
+	]),
 	...moduleRows("logs", {
 		"handlers.ts": ["kernel/http/server/other-servers.ts", "type kernel/system/recent-lines.ts"],
 		"log-search.ts": [
@@ -342,7 +346,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"modules/kubernetes/definition.ts",
 		"modules/slurm/definition.ts",
 	],
-	"modules/endpoint-members.ts": ["type kernel/core/endpoints/endpoint-member.ts"],
+	"modules/endpoint-members.ts": ["type kernel/core/endpoints/endpoint-member.ts", "modules/http-workers/member.ts"],
 	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
 	"modules/tables.ts": [
 		"modules/index.ts",

@@ -105,6 +105,8 @@ export async function startService(q: {
 	/** Infinity: time that the clock leaps over passes for jobs, too. */
 	pauseMs?: number;
 	in?: Folder;
+	/** Default: a free one. */
+	port?: number;
 	drainSeconds?: number;
 	siteFolders?: Record<string, string>;
 	/** Default: all. */
@@ -121,7 +123,7 @@ export async function startService(q: {
 	const clock = q.clock ?? systemClock;
 	const loaded = loadConfig({
 		modules,
-		flags: { config, port: "0", "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
+		flags: { config, port: String(q.port ?? 0), "drain-timeout": String(q.drainSeconds ?? 0), ...store.flags },
 		env: { SLUICE_API_KEY: KEY, ...store.env, ...TLS_ENV, ...q.env },
 		cwd: place.path,
 		readFile: () => file,

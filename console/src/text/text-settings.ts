@@ -83,6 +83,7 @@ export const SETTING_TEXTS = {
 			gpuMemoryGb: "GPU memory, GB",
 			gpuMemoryEnforce: "Enforce GPU memory",
 			sleep: "Sleep",
+			http: "HTTP server",
 			priority: "Priority",
 			"warmup.input": "Warm-up input",
 			management: "RunPod management",

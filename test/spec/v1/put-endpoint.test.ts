@@ -149,13 +149,15 @@ const someSettings = fc
 			fc.uint8Array({ minLength: 24, maxLength: 64 }).map((all) => `whsec_${Buffer.from(all).toString("base64")}`),
 		),
 		left: fc.subarray(Object.keys(OTHERS)),
+		http: fc.record({ port: fc.integer({ min: 1, max: 9 }), failed: fc.constantFrom([{ at: "/a" }], null) }),
 	})
-	.map(({ common, launcher, cwd, env, initTimeout, webhookSecret, left }) => {
+	.map(({ common, launcher, cwd, env, initTimeout, webhookSecret, left, http }) => {
 		const { sleep: _sleep, ...settings } = Object.fromEntries(
 			Object.entries(common).filter(([name]) => left.includes(name)),
 		);
 		return {
 			...settings,
+			...("http" in settings && { http: launcher["type"] === "docker" ? null : http }),
 			...(webhookSecret !== null && { webhookSecret }),
 			workersMin: 0,
 			env: { ...env, ...(initTimeout !== null && { RUNPOD_INIT_TIMEOUT: initTimeout }) },

@@ -57,7 +57,10 @@ function yaml(text: string, source: string): unknown {
 	}
 }
 
-/** `isText`: the schema accepts a string, so the value is not parsed as YAML and `env.VERSION=1.10` keeps its zero. */
+/**
+ * `isText`: the schema accepts a string and no object, so the value is not parsed as YAML and `env.VERSION=1.10` keeps
+ * its zero.
+ */
 function memberPath(dotted: string): { members: string[]; isText: boolean } {
 	const members: string[] = [];
 	const parts = dotted.split(".");
@@ -72,7 +75,8 @@ function memberPath(dotted: string): { members: string[]; isText: boolean } {
 		members.push(part);
 		schema = branches(schema).find((branch) => branch.properties?.[part])?.properties?.[part];
 	}
-	return { members, isText: branches(schema).some(({ type }) => type === "string") };
+	const types = branches(schema).map(({ type }) => type);
+	return { members, isText: types.includes("string") && !types.includes("object") };
 }
 
 function branches(schema: Schema | undefined): Schema[] {

@@ -1,0 +1,74 @@
+/** The setting `http` of endpoints. */
+import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
+import type { EndpointMember } from "../../kernel/core/endpoints/endpoint-member.ts";
+import { adapts, isManaged, LAUNCHERS, runsImages } from "../../kernel/launchers/index.ts";
+import { type Fault, listText } from "../../kernel/lib/schema.ts";
+import { type HttpSetting, PRESET_NAMES, resolveHttp } from "./resolve.ts";
+
+/** Linux takes no longer variable than 128 KiB, and a worker's mapping is one. */
+const MAX_BYTES = 65_536;
+/** Faults that an answer has at most. */
+const MOST_FAULTS = 100;
+
+export const HTTP: EndpointMember<HttpSetting> = {
+	name: "http",
+	schema: {
+		oneOf: [{ type: "string" }, { type: "object" }],
+		description:
+			"Workers send jobs to an HTTP server as plain requests: the name of a preset, or an object whose members say " +
+			`how jobs become requests and answers become outputs. Presets: ${PRESET_NAMES.join(", ")}. The launcher starts ` +
+			"the server, and an adapter beside it. With the launcher external, `sluice connect` does it for a server that " +
+			"runs already. See the guide on HTTP workers.",
+		examples: [{ port: 8000, ready: { path: "/health" }, request: { path: "/predict" } }],
+		"x-message": "must be the name of a preset, such as raw, or an object such as { port: 8000 }.",
+	},
+	faults(value, endpoint) {
+		const { type } = endpoint.launcher;
+		if (!adapts(type)) return [launcherFault(type)];
+		// Before it is read, so that the work is bounded too.
+		const [tooLarge] = sizeFaults(value);
+		if (tooLarge) return [tooLarge];
+		const read = resolveHttp(value, { isLaunched: isManaged(type) });
+		if (!read.ok) return read.faults.slice(0, MOST_FAULTS).map(({ path, message }) => ({ field: path, message }));
+		return [...sizeFaults(read.value), ...placeFaults(read.mapping.place, endpoint)];
+	},
+	hasSleep(value) {
+		const read = resolveHttp(value, { isLaunched: false });
+		// One that cannot be read has faults of its own.
+		return !read.ok || read.mapping.sleep !== undefined;
+	},
+};
+
+/** `value`: as given, or with its preset. */
+function sizeFaults(value: unknown): Fault[] {
+	const bytes = Buffer.byteLength(JSON.stringify(value));
+	const message = `must be at most ${MAX_BYTES} bytes as JSON, with its preset; it has ${bytes}.`;
+	return bytes > MAX_BYTES ? [{ field: "http", message }] : [];
+}
+
+function launcherFault(type: string): Fault {
+	const able = LAUNCHERS.filter((each) => adapts(each.type)).map((each) => each.type);
+	return {
+		field: "http",
+		message: `is for the launchers ${listText(able, "and")}; workers of ${type} take jobs themselves.`,
+	};
+}
+
+/** Where a server can be depends on what starts it. */
+function placeFaults(place: object, { launcher: { type } }: Endpoint): Fault[] {
+	const fault = (name: string, message: string): Fault[] => [{ field: `http.${name}`, message }];
+	const isLaunched = isManaged(type);
+	if ("url" in place && isLaunched)
+		return fault(
+			"url",
+			`is for the launcher external: write the port on which the server that ${type} starts listens.`,
+		);
+	if ("socket" in place && runsImages(type))
+		return fault("socket", "is not seen outside the server's container: write http.port, the port of the image.");
+	if ("port" in place && place.port === 0 && (runsImages(type) || !isLaunched))
+		return fault(
+			"port",
+			"must be the port on which the server listens; 0 is for a program that is started with {port}.",
+		);
+	return [];
+}

@@ -1,0 +1,14 @@
+/** HTTP workers: what the module is to the kernel. */
+import { memberOf } from "../../kernel/core/endpoints/endpoint-member.ts";
+import type { ServiceModule } from "../module.ts";
+import { ERRORS } from "./errors.ts";
+import { HTTP } from "./member.ts";
+import { HTTP_ROUTES } from "./routes.ts";
+
+export const httpWorkers: ServiceModule = {
+	name: "http-workers",
+	opensFor: (endpoint) => memberOf(endpoint, HTTP) !== undefined,
+	routes: HTTP_ROUTES,
+	errors: ERRORS,
+	open: async () => (await import("./open.ts")).openHttpWorkers(),
+};

@@ -1,0 +1,47 @@
+/** The mapping of an endpoint: a preset, with what the endpoint sets over it. */
+import {
+	type Mapping,
+	type MappingFault,
+	PRESETS,
+	resolveMapping,
+} from "../../../packages/worker/src/http/mapping-index.ts";
+import { isObject } from "../../kernel/lib/schema.ts";
+
+/** The name of a preset, or members of the mapping. */
+export type HttpSetting = string | Readonly<Record<string, unknown>>;
+
+/** `value` is what an adapter reads. */
+export type Resolved =
+	| { ok: true; value: Readonly<Record<string, unknown>>; mapping: Mapping }
+	| { ok: false; faults: MappingFault[] };
+
+export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
+
+/** Members of which the mapping has one: they say where the server is. */
+const PLACES = ["port", "socket", "url"];
+
+/**
+ * `isLaunched`: whether the service starts the server. The place of another one is an argument of `sluice connect`, so
+ * its mapping needs none.
+ */
+export function resolveHttp(given: HttpSetting, { isLaunched }: { isLaunched: boolean }): Resolved {
+	if (isLaunched || hasPlace(given)) return resolveMapping(given);
+	// Any place, so that all else is checked.
+	const read = resolveMapping({ ...membersOf(given), url: "http://127.0.0.1" });
+	if (!read.ok) return read;
+	const { url: _, ...value } = read.value;
+	return { ...read, value };
+}
+
+function hasPlace(given: HttpSetting): boolean {
+	const members = membersOf(given);
+	const preset = PRESETS[String(members["preset"])]?.settings ?? {};
+	return PLACES.some((name) => {
+		const own = members[name];
+		return own === undefined ? preset[name] !== undefined : own !== null;
+	});
+}
+
+function membersOf(given: HttpSetting): Readonly<Record<string, unknown>> {
+	return isObject(given) ? given : { preset: given };
+}

@@ -1,0 +1,128 @@
+/** The setting `http`: what is refused when it is set, what a change does, and who may read the mapping. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { handWorker } from "../hand-worker.ts";
+
+const COMMAND = ["node", "server.js"];
+const PROCESS = { type: "process", command: COMMAND };
+
+let place: Folder;
+let service: TestService;
+beforeAll(async () => {
+	place = folder();
+	const endpoints = { plain: {}, connected: { http: { preset: "raw", concurrency: 2 } } };
+	service = await startService({ endpoints, in: place });
+});
+afterAll(async () => {
+	await service.end();
+	place.remove();
+});
+
+async function refusal(settings: object): Promise<string> {
+	const { status, json } = await call(service.url, "/v1/endpoints/fresh", { method: "PUT", body: settings });
+	expect(status, JSON.stringify(json)).toBe(400);
+	return json.details.map(({ field, message }: { field: string; message: string }) => `${field} ${message}`).join("\n");
+}
+
+describe("the setting http", () => {
+	it.each<[string, object, RegExp]>([
+		["a preset that does not exist", { launcher: PROCESS, http: "rawe" }, /^http\.preset must be one of .*raw/],
+		["a number", { launcher: PROCESS, http: 8000 }, /^http must be the name of a preset, such as raw, or an object/],
+		["no place of the server", { launcher: PROCESS, http: "raw" }, /^http\.port .*8000/],
+		["an unknown member", { launcher: PROCESS, http: { port: 1, reqest: {} } }, /^http\.reqest is unknown/],
+		[
+			"an unknown name",
+			{ http: { request: { path: "/{inpt.x}" } } },
+			/^http\.request\.path has the unknown name \{inpt\.x\}/,
+		],
+		[
+			"a URL with a launched server",
+			{ launcher: PROCESS, http: { url: "http://a" } },
+			/^http\.url is for the launcher external/,
+		],
+		[
+			"a port to choose, of an external worker",
+			{ http: { port: 0 } },
+			/^http\.port must be the port on which the server/,
+		],
+		[
+			"a launcher whose workers cannot be adapters",
+			{ launcher: { type: "kubernetes", image: "a" }, http: { port: 1 } },
+			/^http is for the launchers .*process.* and external; workers of kubernetes take jobs themselves\./,
+		],
+		[
+			"more than an environment variable holds",
+			{ http: { port: 1, request: { text: "x".repeat(70_000) } } },
+			/^http must be at most 65536 bytes as JSON, with its preset; it has 7\d{4}\.$/,
+		],
+		[
+			"sleep without commands, where the mapping has none",
+			{ launcher: PROCESS, gpusPerWorker: 1, sleep: {}, http: { port: 1 } },
+			/^sleep\.command is missing; it must be a list .*\nsleep\.wakeCommand is missing/,
+		],
+	])("D35: %s is refused with the member and what to write", async (_, settings, sentence) => {
+		expect(await refusal(settings)).toMatch(sentence);
+	});
+
+	it("D39: is shown as it was given, and changed by a merge patch", async () => {
+		const http = { preset: "raw", port: 8000, ready: { path: "/health" } };
+		const body = { launcher: PROCESS, gpusPerWorker: 1, sleep: {}, http: { ...http, sleep: { path: "/sleep" } } };
+		const path = "/v1/endpoints/changed";
+		await call(service.url, path, { method: "PUT", body });
+		expect((await call(service.url, path)).json).toMatchObject({ http: body.http, version: 1 });
+		const patch = { http: { ready: { path: null, tcp: true } } };
+		const { json } = await call(service.url, path, { method: "PATCH", body: patch });
+		expect(json).toMatchObject({ http: { ...http, ready: { tcp: true } }, version: 2 });
+		const { releases } = (await call(service.url, `${path}/releases`)).json;
+		expect(releases[0].diff).toEqual([
+			{ field: "http.ready.path", old: "/health", new: null },
+			{ field: "http.ready.tcp", old: null, new: true },
+		]);
+		const without = await call(service.url, path, { method: "PATCH", body: { http: null, sleep: null } });
+		expect(without.json).not.toHaveProperty("http");
+	});
+
+	it("D50: a rollback returns to the mapping of the earlier version", async () => {
+		const path = "/v1/endpoints/returned";
+		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, http: { port: 1 } } });
+		await call(service.url, path, { method: "PATCH", body: { http: { port: 2 } } });
+		await call(service.url, path, { method: "PATCH", body: { http: null } });
+		for (const [version, http] of [
+			[2, { port: 2 }],
+			[1, { port: 1 }],
+			[3, undefined],
+		] as const) {
+			const back = await call(service.url, `${path}/releases/${version}/rollback`, { method: "POST" });
+			expect(back.status, back.text).toBe(200);
+			expect((await call(service.url, path)).json.http).toEqual(http);
+		}
+	});
+});
+
+describe("GET /v1/endpoints/{endpoint}/http", () => {
+	const read = (endpoint: string, key?: string) =>
+		call(service.url, `/v1/endpoints/${endpoint}/http`, key === undefined ? {} : { key });
+
+	it("has the setting and the mapping, without a place where the worker is external", async () => {
+		const given = { preset: "raw", concurrency: 2 };
+		const { status, json } = await read("connected");
+		expect([status, json.http]).toEqual([200, given]);
+		expect(json.mapping).toMatchObject({ concurrency: 2 });
+		for (const name of ["url", "port", "socket"]) expect(json.mapping).not.toHaveProperty(name);
+	});
+
+	it("D3: an endpoint without http is 404", async () => {
+		const { status, json } = await read("plain");
+		expect([status, json.code]).toEqual([404, "no_http"]);
+		expect(json.error).toContain("'plain' has no setting http");
+	});
+
+	it("D26: takes the token of a worker of the endpoint, and of no other", async () => {
+		const own = await handWorker(service, "connected");
+		const other = await handWorker(service, "plain");
+		expect((await read("connected", own.token)).status).toBe(200);
+		expect((await read("connected", other.token)).status).toBe(401);
+		expect((await read("connected", "sluice_worker_wrong")).status).toBe(401);
+		expect((await call(service.url, "/v1/endpoints/connected", { key: own.token })).status, "nothing else").toBe(401);
+	});
+});
