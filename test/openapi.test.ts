@@ -23,7 +23,7 @@ import { ALWAYS } from "../scripts/api-page/refusals.ts";
 import { LANGUAGES } from "../scripts/api-page/snippets.ts";
 import { twinOf } from "../scripts/api-page/twins.ts";
 import { ALL_ERRORS, ROUTES } from "../src/modules/tables.ts";
-import { ENDPOINT_SCHEMA } from "../src/kernel/launchers/endpoint-settings.ts";
+import { ENDPOINT_SCHEMA, MEMBER_PROPERTIES } from "../src/kernel/launchers/endpoint-settings.ts";
 import { folder } from "./support/service.ts";
 
 /** `npm run site` installs it. */
@@ -149,6 +149,7 @@ describe("/openapi.json", () => {
 			"rolledBack",
 			"sleep",
 			"warmup",
+			...Object.keys(MEMBER_PROPERTIES),
 		];
 		expect([...required, ...optional].toSorted()).toEqual(Object.keys(properties).toSorted());
 		expect(Object.keys(properties)).toEqual(

@@ -5,8 +5,6 @@ import { adapts, isManaged, LAUNCHERS, runsImages } from "../../kernel/launchers
 import { type Fault, listText } from "../../kernel/lib/schema.ts";
 import { type HttpSetting, PRESET_NAMES, resolveHttp } from "./resolve.ts";
 
-/** Linux takes no longer variable than 128 KiB, and a worker's mapping is one. */
-const MAX_BYTES = 65_536;
 /** Faults that an answer has at most. */
 const MOST_FAULTS = 100;
 
@@ -25,12 +23,9 @@ export const HTTP: EndpointMember<HttpSetting> = {
 	faults(value, endpoint) {
 		const { type } = endpoint.launcher;
 		if (!adapts(type)) return [launcherFault(type)];
-		// Before it is read, so that the work is bounded too.
-		const [tooLarge] = sizeFaults(value);
-		if (tooLarge) return [tooLarge];
 		const read = resolveHttp(value, { isLaunched: isManaged(type) });
 		if (!read.ok) return read.faults.slice(0, MOST_FAULTS).map(({ path, message }) => ({ field: path, message }));
-		return [...sizeFaults(read.value), ...placeFaults(read.mapping.place, endpoint)];
+		return placeFaults(read.mapping.place, endpoint);
 	},
 	hasSleep(value) {
 		const read = resolveHttp(value, { isLaunched: false });
@@ -38,13 +33,6 @@ export const HTTP: EndpointMember<HttpSetting> = {
 		return !read.ok || read.mapping.sleep !== undefined;
 	},
 };
-
-/** `value`: as given, or with its preset. */
-function sizeFaults(value: unknown): Fault[] {
-	const bytes = Buffer.byteLength(JSON.stringify(value));
-	const message = `must be at most ${MAX_BYTES} bytes as JSON, with its preset; it has ${bytes}.`;
-	return bytes > MAX_BYTES ? [{ field: "http", message }] : [];
-}
 
 function launcherFault(type: string): Fault {
 	const able = LAUNCHERS.filter((each) => adapts(each.type)).map((each) => each.type);

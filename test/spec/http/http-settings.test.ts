@@ -53,7 +53,7 @@ describe("the setting http", () => {
 		[
 			"more than an environment variable holds",
 			{ http: { port: 1, request: { text: "x".repeat(70_000) } } },
-			/^http must be at most 65536 bytes as JSON, with its preset; it has 7\d{4}\.$/,
+			/^http must have at most 65536 bytes as JSON; it has 7\d{4}\.$/,
 		],
 		[
 			"sleep without commands, where the mapping has none",

@@ -5,7 +5,7 @@ import { type EndpointMember, memberOf, moduleMembers } from "./endpoint-member.
 const RULED: EndpointMember<{ by: number }> = { name: "ruled", schema: { type: "object" }, faults: () => [] };
 
 it("settings that the kernel does not name are those of modules", () => {
-	const plain = endpoint({ sleep: null, warmup: { input: 1 }, management: {} });
+	const plain = endpoint({ sleep: null, warmup: { input: 1 }, management: { disk: 1 } });
 	expect(moduleMembers({ ...plain, webhookSecret: "whsec_" })).toEqual({});
 	const ruled = { ...plain, ruled: { by: 1 }, other: "a" };
 	expect(moduleMembers(ruled)).toEqual({ ruled: { by: 1 }, other: "a" });

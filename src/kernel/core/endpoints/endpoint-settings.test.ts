@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings, settingsOf } from "./endpoint.ts";
 import { DEFAULT_LIMITS, LIMITED_OPERATIONS } from "./limits.ts";
 import type { Schema } from "../../lib/schema.ts";
-import { ENDPOINT_SCHEMA, readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { ENDPOINT_SCHEMA, MEMBER_PROPERTIES, readEndpoint } from "../../launchers/endpoint-settings.ts";
 
 function fields(raw: unknown, id = "e"): string[] {
 	const read = readEndpoint(id, raw);
@@ -75,7 +75,15 @@ describe("settings that are kept", () => {
 		expect(settings).toEqual(ENDPOINT_DEFAULTS);
 		for (const [name, { description, default: standard }] of Object.entries<Schema>(ENDPOINT_SCHEMA.properties)) {
 			expect(description, name).toMatch(/\.$/);
-			const optional = ["name", "webhookSecret", "gpuMemoryGb", "sleep", "warmup", "management"];
+			const optional = [
+				"name",
+				"webhookSecret",
+				"gpuMemoryGb",
+				"sleep",
+				"warmup",
+				"management",
+				...Object.keys(MEMBER_PROPERTIES),
+			];
 			expect(standard === undefined, name).toBe(optional.includes(name));
 		}
 		expect(
