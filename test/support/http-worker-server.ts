@@ -23,6 +23,7 @@ function stream(response: ServerResponse): void {
 const ROUTES: Readonly<Record<string, (response: ServerResponse, body: string) => void>> = {
 	"/ready": (response) => {
 		const isLoading = existsSync(join(place, "loading"));
+		if (isLoading) saw("asked");
 		response.writeHead(isLoading ? 503 : 200).end(isLoading ? "loading model" : "");
 	},
 	"/echo": (response, body) => response.setHeader("content-type", "application/json").end(`{"got":${body}}`),

@@ -58,7 +58,7 @@ describe("a job of an HTTP worker", () => {
 		bed.setLoading(true);
 		await serve();
 		const id = await submitted(service.url, "ep", { route: "echo" });
-		await bed.seen("up");
+		await bed.seen("asked", 3);
 		expect((await call(service.url, `/v2/ep/status/${id}`)).json).toMatchObject({ status: "IN_QUEUE" });
 		bed.setLoading(false);
 		const job = await over(service.url, "ep", id);
