@@ -42,7 +42,8 @@ describe.runIf(process.platform === "linux")("an adapter of the process launcher
 		const launcher = open();
 		const exits = exitsOf(launcher);
 		const spec = adapted(samples.script("ulimit -Hf; exit 3"));
-		await launcher.start({ ...spec, settings: { ...spec.settings, limits: { fileSizeMb: 32 } } });
+		const limited: Spec = { ...spec, settings: { ...spec.settings, limits: { fileSizeMb: 32 } } };
+		await launcher.start(limited);
 		const exit = await exits.next(spec.workerId);
 		expect(exit).toMatchObject({ code: 3, lastOutput: expect.stringMatching(/^65536$/m) });
 		await launcher.close();
