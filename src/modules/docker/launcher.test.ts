@@ -1,10 +1,11 @@
 /** A machine of several that fails in part, by daemons here that answer as a test says (D44). */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { dockerMachine } from "../../../test/support/docker-machine.ts";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import type { HostSettings } from "./hosts/host-schema.ts";
 import type { Exit, Handle, Notice, WorkerSpec } from "../../kernel/launchers/launcher.ts";
@@ -13,130 +14,6 @@ import { connectionTo } from "./hosts/connection.ts";
 import { DockerLauncher } from "./launcher.ts";
 
 type Service = ReturnType<typeof open>;
-
-const SMI = "2026-01-01T00:00:00.0Z 0, NVIDIA L4, 23034, 0, 0, GPU-1, 550.54.15, [N/A]\n";
-
-interface Container {
-	Id: string;
-	Labels: Record<string, string>;
-	isProbe: boolean;
-	started: boolean;
-	runs: boolean;
-	ended: PromiseWithResolvers<void>;
-}
-
-interface MachineOptions {
-	runtimes?: object;
-	/** Whether its daemon refuses to remove the container. */
-	isStuck?: (id: string) => boolean;
-	/** Why its daemon does not start a container, with limits that are raised or without. */
-	startFault?: (raisesLimits: boolean) => string | undefined;
-	onCreated?: () => void;
-	/** A list is answered when this resolves. */
-	beforeList?: () => Promise<unknown>;
-	/** Whether its daemon says what a container is. */
-	shows?: () => boolean;
-}
-
-/** Probes read the GPUs. */
-async function machine(options: MachineOptions = {}) {
-	const { runtimes = {}, isStuck, startFault, onCreated, beforeList, shows = () => true } = options;
-	const bodies: { HostConfig?: { Ulimits?: object } }[] = [];
-	const all = new Map<string, Container>();
-	const removals: string[] = [];
-	const signals: string[] = [];
-	let made = 0;
-	function add(q: { Labels?: Record<string, string>; isProbe?: boolean }): Container {
-		const isProbe = q.isProbe ?? false;
-		const Id = `${isProbe ? "probe" : "c"}${(made += 1)}`;
-		const ended = Promise.withResolvers<void>();
-		const one = { Id, Labels: q.Labels ?? {}, isProbe, started: false, runs: true, ended };
-		all.set(Id, one);
-		return one;
-	}
-	async function answer(method: string, url: string, body: string, response: ServerResponse): Promise<void> {
-		const { pathname: path, searchParams } = new URL(url, "http://any");
-		const json = (status: number, value?: unknown): void =>
-			void response.writeHead(status).end(value === undefined ? "" : JSON.stringify(value));
-		if (path === "/_ping") return json(200);
-		if (path === "/info") return json(200, { Runtimes: runtimes });
-		if (path === "/images/json") return json(200, []);
-		if (path.startsWith("/images/")) return json(200, {});
-		if (path === "/containers/json") {
-			await beforeList?.();
-			const [label = ""] = (JSON.parse(searchParams.get("filters")!) as { label: string[] }).label;
-			const [name = "", value] = label.split("=");
-			const isListed = ({ Labels }: Container): boolean =>
-				name in Labels && (value === undefined || Labels[name] === value);
-			return json(200, [...all.values()].filter(isListed));
-		}
-		if (path === "/containers/create") {
-			bodies.push(JSON.parse(body) as (typeof bodies)[number]);
-			const { Labels, Entrypoint } = JSON.parse(body) as { Labels?: Record<string, string>; Entrypoint?: string[] };
-			const { Id } = add({ ...(Labels && { Labels }), isProbe: Entrypoint?.[0] === "nvidia-smi" });
-			onCreated?.();
-			return json(201, { Id });
-		}
-		const [, id = "", action] = /^\/containers\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
-		const found = all.get(id);
-		if (!found) return json(404, { message: "no such container" });
-		if (method === "DELETE") {
-			removals.push(id);
-			if (isStuck?.(id)) json(500, { message: "device or resource busy" });
-			else if (all.delete(id)) json(204);
-			return;
-		}
-		const fault = action === "start" && startFault?.(bodies.at(-1)?.HostConfig?.Ulimits !== undefined);
-		if (fault) return json(500, { message: fault });
-		if (action === "start") {
-			found.started = true;
-			return json(204);
-		}
-		if (action === "json" && !shows()) return json(500, { message: "not now" });
-		if (action === "kill") {
-			signals.push(id);
-			found.runs = false;
-			found.ended.resolve();
-			return json(204);
-		}
-		if (action === "top") return json(200, { Processes: [["1", "python"]] });
-		if (action === "json")
-			return json(200, {
-				Id: id,
-				State: { Running: found.runs, ExitCode: 0 },
-				HostConfig: {},
-				Config: { Labels: found.Labels },
-			});
-		if (action === "logs" && found.isProbe) {
-			const head = Buffer.from([1, 0, 0, 0, 0, 0, 0, SMI.length]);
-			return void response.end(Buffer.concat([head, Buffer.from(SMI)]));
-		}
-		await found.ended.promise;
-		json(200, action === "wait" ? { StatusCode: 0 } : undefined);
-	}
-	const server = createServer((request, response) => {
-		let body = "";
-		request.on("data", (piece) => (body += String(piece)));
-		request.once("end", () => void answer(request.method!, request.url!, body, response));
-	});
-	await once(server.listen(0, "127.0.0.1"), "listening");
-	onTestFinished(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return {
-		docker: `tcp://127.0.0.1:${(server.address() as { port: number }).port}`,
-		all,
-		add,
-		bodies,
-		removals,
-		signals,
-		end(id: string): void {
-			all.get(id)!.runs = false;
-			all.get(id)!.ended.resolve();
-		},
-	};
-}
 
 function open(hosts: Record<string, HostSettings>, serviceId = "s") {
 	const logDir = mkdtempSync(join(tmpdir(), "sluice-docker-"));
@@ -172,8 +49,8 @@ function open(hosts: Record<string, HostSettings>, serviceId = "s") {
 }
 
 it("D44: a machine whose nvidia-smi hangs delays no other one, and gets workers once its GPUs are read", async () => {
-	const bad = await machine({ runtimes: { nvidia: {} } });
-	const good = await machine();
+	const bad = await dockerMachine({ runtimes: { nvidia: {} } });
+	const good = await dockerMachine();
 	const gpus = [{ id: "GPU-0", model: "L4", memoryGb: 24 }];
 	const { launcher, clock, start } = open({ bad: { docker: bad.docker }, good: { docker: good.docker, gpus } });
 	const placed = Promise.withResolvers<Handle>();
@@ -200,7 +77,7 @@ it("D44: a machine whose nvidia-smi hangs delays no other one, and gets workers 
 });
 
 it("D44: a machine whose nvidia-smi hangs runs workers without GPUs", async () => {
-	const { docker, all } = await machine({ runtimes: { nvidia: {} } });
+	const { docker, all } = await dockerMachine({ runtimes: { nvidia: {} } });
 	const { start } = open({ bad: { docker, gpuImage: "ubuntu:24.04" } });
 	expect(await start("w1")).toMatchObject({ host: "bad" });
 	expect([...all.values()].filter(({ isProbe }) => isProbe)).toHaveLength(1);
@@ -209,7 +86,7 @@ it("D44: a machine whose nvidia-smi hangs runs workers without GPUs", async () =
 it("D44: of two services that choose the same GPU at the same moment at most one starts a worker there", async () => {
 	const both = Promise.withResolvers<void>();
 	let created = 0;
-	const rig = await machine({
+	const rig = await dockerMachine({
 		onCreated: () => (created += 1) === 2 && both.resolve(),
 		beforeList: () => (created > 0 ? both.promise : Promise.resolve()),
 	});
@@ -229,7 +106,7 @@ it("D44: of two services that choose the same GPU at the same moment at most one
 });
 
 it("D44: parts of a GPU that another service has just assigned move the worker to the next GPU", async () => {
-	const rig = await machine();
+	const rig = await dockerMachine();
 	const gpus = ["GPU-0", "GPU-1"].map((id) => ({ id, model: "L4", memoryGb: 24 }));
 	const { start } = open({ rig: { docker: rig.docker, gpus } });
 	const part = { "sluice.gpus": "GPU-0", "sluice.gpu-memory-gb": "10" };
@@ -241,7 +118,7 @@ it("D44: parts of a GPU that another service has just assigned move the worker t
 
 it("D44: a container that Docker refuses to remove does not make its machine unreachable", async () => {
 	const stuck = new Set(["c1", "c2"]);
-	const rig = await machine({ isStuck: (id) => stuck.has(id) });
+	const rig = await dockerMachine({ isStuck: (id) => stuck.has(id) });
 	rig.add({ Labels: { "sluice.service": "s", "sluice.worker": "w-old" } });
 	const { launcher, clock, lines, start, sweep } = open({ rig: { docker: rig.docker } });
 	expect(await sweep()).toBe(0);
@@ -268,7 +145,7 @@ it.each([
 	["this service is ended", "s", ["c1"]],
 ])("D34: adopted before its daemon has shown whose it is, the container of %s", async (_, by, signals) => {
 	let shown = false;
-	const rig = await machine({ shows: () => shown });
+	const rig = await dockerMachine({ shows: () => shown });
 	rig.add({ Labels: { "sluice.service": by, "sluice.worker": "w1" } });
 	const { launcher, clock } = open({ rig: { docker: rig.docker } });
 	const exits: Exit[] = [];
@@ -310,14 +187,14 @@ it.each<[title: string, message: string, tries: boolean[]]>([
 	["a command with such a name", 'exec: "/set-rlimit.sh": permission denied', [true, true]],
 	["a limit that is not the cause", REFUSED_LIMIT, [true, false, true, false]],
 ])("D25: limits are raised again after %s has failed", async (_, message, tries) => {
-	const rig = await machine({ startFault: () => message });
+	const rig = await dockerMachine({ startFault: () => message });
 	const { start } = open({ rig: { docker: rig.docker } });
 	for (const worker of ["w1", "w2"]) await expect(start(worker)).rejects.toThrow(message);
 	expect(rig.bodies.map(({ HostConfig }) => HostConfig?.Ulimits !== undefined)).toEqual(tries);
 });
 
 it("D25: where Docker may not raise limits, workers run without them", async () => {
-	const rig = await machine({ startFault: (raises) => (raises ? REFUSED_LIMIT : undefined) });
+	const rig = await dockerMachine({ startFault: (raises) => (raises ? REFUSED_LIMIT : undefined) });
 	const { start } = open({ rig: { docker: rig.docker } });
 	expect(await start("w1")).toMatchObject({ container: "c2" });
 	expect(await start("w2")).toMatchObject({ container: "c3" });
