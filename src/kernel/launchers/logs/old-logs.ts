@@ -3,6 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileCalls } from "../../system/file-calls.ts";
 import { logPath, marksPath, oldPath, placeOf, sizeOf, startPath } from "./log-files.ts";
+import { LOG_SOURCES, sourcePath } from "./log-sources.ts";
 
 /** Retention of ended workers' logs, ms since the last line and total bytes. */
 const KEPT_MS = 24 * 3_600_000;
@@ -34,7 +35,8 @@ export async function pruneLogs(
 	for (const { path, changed, size } of logs) {
 		kept += size;
 		if (now - changed <= KEPT_MS && kept <= bytes) continue;
-		for (const each of [path, oldPath(path), startPath(path), marksPath(path)])
+		const ofSources = LOG_SOURCES.map((source) => sourcePath(path, source));
+		for (const each of [path, oldPath(path), startPath(path), marksPath(path), ...ofSources])
 			await fileCalls.run(each, () => rm(each, { force: true }), group);
 	}
 }

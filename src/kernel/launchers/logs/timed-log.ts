@@ -1,17 +1,25 @@
 /** Copies output that a platform keeps with times to a worker's log file. */
 import { fileCalls } from "../../system/file-calls.ts";
 import { boundLog, LOG_BYTES, logPath, openLog, startOf } from "./log-files.ts";
+import { type LogSource, openSource } from "./log-sources.ts";
 import type { Piece } from "../platform-streams.ts";
+
+/** `source`: the program of the worker whose output this is, if the platform keeps that of several apart. */
+export interface LogTarget {
+	logDir: string;
+	workerId: string;
+	source?: LogSource | undefined;
+}
 
 /**
  * Resolves when the output ends or `signal` aborts. Rejects if the platform fails. `open` takes a time, s since the
  * epoch, or 0 for the first line.
  */
 export async function copyToLog(
-	{ logDir, workerId, signal }: { logDir: string; workerId: string; signal: AbortSignal },
+	{ logDir, workerId, source, signal }: LogTarget & { signal: AbortSignal },
 	open: (since: number) => Promise<AsyncIterable<Piece[]>>,
 ): Promise<void> {
-	const log = await timedLog(logDir, workerId);
+	const log = await timedLog(logDir, workerId, source);
 	try {
 		for await (const pieces of await open(log.since)) await log.append(pieces);
 	} catch (error) {
@@ -22,16 +30,17 @@ export async function copyToLog(
 }
 
 /**
- * The file's mtime is the time of the last line, where the next service continues. Only a very long unfinished line
- * is repeated.
+ * The next service continues after the time of the last line. Only a very long unfinished line is repeated. That time
+ * is the file's mtime, or for a `source` in a file of its own, since others change the mtime.
  */
-export async function timedLog(logDir: string, workerId: string) {
+export async function timedLog(logDir: string, workerId: string, source?: LogSource) {
 	const path = logPath(logDir, workerId);
 	const file = await openLog(logDir, workerId);
 	const found = await fileCalls.run(path, () => file.stat());
 	let { size } = found;
 	const isNew = size === 0 && (await startOf(path)) === 0;
-	const known = isNew ? 0 : Math.floor(found.mtimeMs * 1000);
+	const own = source && (await openSource(path, source));
+	const known = own ? await own.time() : isNew ? 0 : Math.floor(found.mtimeMs * 1000);
 	let last = known;
 	let at = 0;
 	return {
@@ -54,11 +63,15 @@ export async function timedLog(logDir: string, workerId: string) {
 			await fileCalls.run(path, () => file.writeFile(bytes));
 			size += bytes.length;
 			if (size > LOG_BYTES && (await boundLog(path))) size = 0;
+			if (own) return await own.setTime(last);
 			// Mid-microsecond, which rounding does not change.
 			const time = (last + 0.5) / 1e6;
 			await fileCalls.run(path, () => file.utimes(time, time));
 		},
-		close: () => void file.close().catch(() => {}),
+		close() {
+			file.close().catch(() => {});
+			own?.close();
+		},
 	};
 }
 
