@@ -19,6 +19,8 @@ COPY --from=build /app/package.json /app/sbom.cdx.json /app/LICENSE ./
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/node_modules node_modules
+# The image can be `adapterImage` of an endpoint.
+RUN ln -s /app/bin/sluice-http.js /usr/local/bin/sluice-http
 # Each container gets a folder of its own: two servers never share one.
 RUN mkdir -m 700 /data && chown 1000:1000 /data
 VOLUME /data
