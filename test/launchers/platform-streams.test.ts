@@ -10,6 +10,7 @@ import { connectionOf } from "../../src/modules/docker/hosts/connection.ts";
 import { type Daemon, dockerDaemon } from "../../src/modules/docker/daemon.ts";
 import { readGpus } from "../../src/modules/docker/hosts/gpus.ts";
 import { dockerImages } from "../../src/modules/docker/images/images.ts";
+import { transfers } from "../../src/modules/docker/images/transfers.ts";
 import { copyOutput as copyContainer } from "../../src/modules/docker/container.ts";
 import { kubernetesClient, type KubernetesClient } from "../../src/modules/kubernetes/api/client.ts";
 import { copyOutput as copyPod } from "../../src/modules/kubernetes/pods/output.ts";
@@ -170,7 +171,7 @@ describe("an answer without end is not read to its end", () => {
 
 	it("D45: a line of a pull", async () => {
 		const { daemon, server } = await docker(() => ({ begin: '{"status":"', most: ENDLESS }));
-		const images = dockerImages({ clock: systemClock, daemon: () => daemon });
+		const images = dockerImages({ transfers: transfers(systemClock), daemon: () => daemon });
 		const pull = (): Promise<void> => images.pull({ image: "a/b:1" }, { signal: new AbortController().signal });
 		await isRefused(server, pull, /sends more than 4 MiB at once/);
 	});

@@ -337,6 +337,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	],
 	...moduleRows("docker"),
 	"modules/docker/": [...MODULE, ...LAUNCHERS, "modules/docker/"],
+	"modules/docker/images/image-tar.ts": [...LAUNCHERS, "modern-tar"],
 	...launcherRow("kubernetes", "undici", "yaml"),
 	...launcherRow("slurm"),
 	"modules/index.ts": ["modules/"],

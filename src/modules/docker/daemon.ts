@@ -1,6 +1,7 @@
 /** Docker Engine API calls of the launcher, and daemon errors as sentences. */
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
+import { pipeline, type Readable } from "node:stream";
 import type { RegistryLogin } from "../../kernel/core/access/image-registry.ts";
 import { PlatformUnavailable } from "../../kernel/launchers/launcher.ts";
 import { framesOf, refusalText, textOf } from "../../kernel/launchers/platform-streams.ts";
@@ -15,6 +16,8 @@ export interface ListedContainer {
 /** Only the members used here, as in the types below. */
 export interface DaemonInfo {
 	OperatingSystem?: string;
+	/** Processor as Linux names it, such as `x86_64`. */
+	Architecture?: string;
 	ServerVersion?: string;
 	DockerRootDir?: string;
 	Runtimes?: Record<string, unknown> | null;
@@ -24,6 +27,9 @@ export interface InspectedContainer {
 	Id: string;
 	State: { Running: boolean; ExitCode: number; OOMKilled: boolean };
 	HostConfig: { Memory?: number };
+	NetworkSettings?: {
+		Networks?: Readonly<Record<string, { IPAddress?: string; GlobalIPv6Address?: string }>> | null;
+	};
 	Config: {
 		Image: string;
 		Labels: Record<string, string>;
@@ -45,7 +51,9 @@ export interface CreateOptions {
 	Entrypoint?: string[];
 	Cmd?: string[];
 	Env: string[];
+	Labels?: Readonly<Record<string, string>>;
 	HostConfig: object;
+	NetworkingConfig?: object;
 }
 
 /** Calls reject with an Error; see {@link statusOf}. */
@@ -79,8 +87,10 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 	const { address, secure } = connection;
 
 	interface Call {
-		query?: Record<string, string>;
+		query?: Record<string, string> | [name: string, value: string][];
 		body?: unknown;
+		/** Sent as it is, in place of `body`. */
+		content?: Readable;
 		headers?: Record<string, string> | undefined;
 		signal?: AbortSignal;
 		always?: true;
@@ -105,8 +115,12 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 				},
 				signal,
 			});
-			request.once("response", resolve).end(text);
-			request.once("error", (error) => reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)));
+			request.once("response", resolve);
+			request.on("error", (error) => reject(signal.aborted ? (signal.reason as Error) : connection.faultOf(error)));
+			if (!q.content) return void request.end(text);
+			// Only the stream says why it ended; the request was cut then.
+			q.content.once("error", (error) => signal.aborted || reject(error));
+			pipeline(q.content, request, () => {});
 		});
 		const status = answer.statusCode ?? 0;
 		if (status < 400) return answer;
@@ -177,6 +191,19 @@ export function dockerDaemon(connection: Connection, session?: () => AbortSignal
 			const query = { fromImage: q.repository, tag: q.version };
 			const headers = q.login && { "x-registry-auth": paddedBase64Url(JSON.stringify(q.login)) };
 			return answerTo("POST", "/images/create", { query, headers, signal: q.signal });
+		},
+		/** Makes an image of a tar: lines of JSON until the end, errors among them. `changes`: lines of a Dockerfile. */
+		import(q: {
+			repository: string;
+			version: string;
+			changes: readonly string[];
+			content: Readable;
+			signal: AbortSignal;
+		}) {
+			const changes = q.changes.map((change): [string, string] => ["changes", change]);
+			const query: [string, string][] = [["fromSrc", "-"], ["repo", q.repository], ["tag", q.version], ...changes];
+			const headers = { "content-type": "application/x-tar" };
+			return answerTo("POST", "/images/create", { query, headers, content: q.content, signal: q.signal });
 		},
 		/** Reads the log: multiplexed frames with timestamps, from `since` (s) until its end, or up to its present end. */
 		logs(id: string, { since, signal, follow = true }: { since: number; signal: AbortSignal; follow?: boolean }) {

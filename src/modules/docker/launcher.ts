@@ -20,6 +20,7 @@ import { isUnanswered, statusOf } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import { type HostConfig, NO_HOSTS } from "./hosts/host-schema.ts";
 import { type DockerHosts, dockerHosts } from "./hosts/hosts.ts";
+import { lazyContent } from "./images/adapter-image.ts";
 import { prePulls } from "./images/pre-pull.ts";
 import { Starts } from "./starts.ts";
 import { containerUsage } from "./usage.ts";
@@ -60,6 +61,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			onReturn: (host) => this.#returned(host),
 			onChecked: () => void this.#starts.resume(),
 			onGpusRead: () => this.#starts.startWaiting(),
+			adapterContent: lazyContent(),
 		});
 		this.#starts = new Starts({
 			clock,

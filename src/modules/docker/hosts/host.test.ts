@@ -27,6 +27,7 @@ it("D44: a daemon that answers pings and nothing else is unreachable, and is che
 			log: () => {},
 			onReturn: async () => {},
 			onGpusRead: () => {},
+			adapterContent: () => Promise.reject(new Error("not made here")),
 			onChecked: ({ isReachable }) => {
 				checks.push(isReachable);
 				if (isReachable) back.resolve();

@@ -15,7 +15,10 @@ import {
 } from "../daemon.ts";
 import { LABELS } from "../container-options.ts";
 import type { LauncherDependencies } from "../../../kernel/launchers/definition.ts";
+import type { AdapterContent } from "../images/adapter-files.ts";
+import { type AdapterImage, adapterImage } from "../images/adapter-image.ts";
 import { dockerImages, type Images } from "../images/images.ts";
+import { type Transfers, transfers } from "../images/transfers.ts";
 import { hasNvidia, readGpus } from "./gpus.ts";
 import { type Removals, removals } from "./removals.ts";
 import type { Env } from "../../../kernel/lib/env.ts";
@@ -41,6 +44,8 @@ export interface HostDeps extends Pick<LauncherDependencies, "clock" | "registry
 	onChecked(host: DockerHost): void;
 	/** Called when the GPUs of the host were read, or could not be read. */
 	onGpusRead(): void;
+	/** Rejects with a sentence if the adapter's image cannot be made here. */
+	adapterContent(): Promise<AdapterContent>;
 }
 
 export class DockerHost {
@@ -48,6 +53,7 @@ export class DockerHost {
 	readonly settings: HostSettings;
 	readonly daemon: Daemon;
 	readonly pulls: Images;
+	readonly adapterImage: AdapterImage;
 	readonly removals: Removals;
 	isReachable = false;
 	/** Set to false once the daemon could not raise a limit, such as a rootless daemon or one in a container. */
@@ -60,6 +66,7 @@ export class DockerHost {
 	images: readonly string[] = [];
 	readonly #d: HostDeps;
 	readonly #connection: Connection;
+	readonly #transfers: Transfers;
 	readonly #stopped = new AbortController();
 	/** Aborted while the host is unreachable. */
 	#session: AbortController;
@@ -88,7 +95,10 @@ export class DockerHost {
 		this.#session = aborted(new Unreachable(`host ${name} is not connected yet`));
 		this.daemon = dockerDaemon(this.#connection, () => this.#session.signal);
 		const where = name === LOCAL ? "" : ` on ${name}`;
-		this.pulls = dockerImages({ ...d, daemon: () => this.daemon, where });
+		this.#transfers = transfers(d.clock);
+		const images = { daemon: () => this.daemon, transfers: this.#transfers, where };
+		this.pulls = dockerImages({ ...images, ...d });
+		this.adapterImage = adapterImage({ ...images, content: d.adapterContent });
 		this.removals = removals({ daemon: this.daemon, log: d.log, where });
 	}
 
@@ -161,7 +171,7 @@ export class DockerHost {
 
 	close(): void {
 		this.#stopped.abort();
-		this.pulls.close();
+		this.#transfers.close();
 		this.daemon.close();
 	}
 

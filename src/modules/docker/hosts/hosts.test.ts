@@ -15,6 +15,7 @@ it("D44: the daemon of DOCKER_HOST is listed once an endpoint may use it, not fo
 			onReturn: async () => {},
 			onChecked: () => {},
 			onGpusRead: () => {},
+			adapterContent: () => Promise.reject(new Error("not made here")),
 			serviceId: () => undefined,
 		},
 	);
