@@ -3,7 +3,7 @@
  * placement, and what happens when a machine or its daemon is unreachable.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -12,6 +12,7 @@ import type { HostSettings } from "../../src/modules/docker/hosts/host-schema.ts
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
 import type { DockerSettings } from "../../src/modules/docker/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import { IMAGE } from "../support/docker.ts";
 import { type Machine, noHosts, titledHosts, twoMachines, type TwoMachines } from "../support/docker-hosts.ts";
 import { until } from "../support/until.ts";
@@ -134,6 +135,27 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 			reused: (handle) => ({ ...handle, container: foreign }),
 			reportsAdopted: true,
 			sequential: true,
+		});
+
+		it("an HTTP server gets its adapter there, in an image that the service sends", { timeout: 120_000 }, async () => {
+			const { start, launcher, exits } = open({ only: { [name]: hosts[name]! } });
+			const server =
+				'require("http").createServer((_, a) => a.end()).listen(process.env.PORT); ' +
+				'process.on("SIGTERM", () => process.exit())';
+			const settings = { command: ["node", "-e", server], network: "host" };
+			const adapter = { mapping: '{"port":8000,"ready":{"path":"/","everyMs":50}}', port: 8000 };
+			const spec = script("", settings, { adapter });
+			await start(spec);
+			const log = logPath(logDir, spec.workerId);
+			await until(
+				"its server is ready",
+				() => existsSync(log) && readFileSync(log, "utf8").includes("server is ready"),
+			);
+			expect(await two[name].docker("images", "--quiet", "sluice-adapter")).not.toBe("");
+			expect(await containers(two[name], `sluice.worker=${spec.workerId}`)).toHaveLength(2);
+			await launcher.stop(spec.workerId, 60_000);
+			expect(exits.of(spec.workerId)).toMatchObject([{ code: 0 }]);
+			expect(await containers(two[name], `sluice.worker=${spec.workerId}`)).toEqual([]);
 		});
 	});
 

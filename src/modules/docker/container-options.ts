@@ -14,12 +14,14 @@ export const LABELS = {
 	gpus: "sluice.gpus",
 	/** Part of each of these GPUs in 10^9 bytes; absent: the whole GPU. */
 	gpuMemory: "sluice.gpu-memory-gb",
+	/** `adapter` or `server`: which of the two containers of a worker it is. Absent: the worker has only this one. */
+	part: "sluice.part",
 } as const;
 
 export interface ContainerContext {
 	network: string;
 	/** Address for {@link MACHINE} if the daemon has none. */
-	machine?: string;
+	machine?: string | undefined;
 	/** Address of the service for this container, in place of the worker's. */
 	url?: string | undefined;
 	gpus?: readonly string[] | undefined;
@@ -46,6 +48,11 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, k: 1024, m: 1024 ** 2, g
 
 export function containerName(workerId: string): string {
 	return `sluice-${workerId}`;
+}
+
+/** Name of the server's container of a worker with an adapter, by which all calls find it. */
+export function serverName(workerId: string): string {
+	return `${containerName(workerId)}-server`;
 }
 
 /**

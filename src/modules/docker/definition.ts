@@ -12,6 +12,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 		"or of the hosts of the configuration; started when jobs arrive and stopped when none are left.",
 	managed: true,
 	sharesGpus: true,
+	adapts: true,
 	canSleep: ({ hosts }) => hosts === undefined,
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,

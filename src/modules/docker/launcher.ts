@@ -15,7 +15,7 @@ import { machineGpus } from "../../kernel/launchers/machine-gpus.ts";
 import { memoryByWorker } from "../../kernel/launchers/nvidia-smi.ts";
 import { listeners, WatchedWorkers } from "../../kernel/launchers/watched-workers.ts";
 import { LABELS } from "./container-options.ts";
-import { copyOutput, endContainer, endOf, hasMarks, isStartedBy, removeOthers } from "./container.ts";
+import { hasMarks, ownContainer, removeOthers, serverOf } from "./container.ts";
 import { isUnanswered, statusOf } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import { type HostConfig, NO_HOSTS } from "./hosts/host-schema.ts";
@@ -24,12 +24,14 @@ import { lazyContent } from "./images/adapter-image.ts";
 import { prePulls } from "./images/pre-pull.ts";
 import { Starts } from "./starts.ts";
 import { containerUsage } from "./usage.ts";
+import { copyEnded, endOfWorker, endWorker, removeContainers } from "./worker-end.ts";
 import { lostReason, type Spec, Worker } from "./worker.ts";
 
 /**
  * The `docker` launcher (D25, D34, D44). A handle is `{container}`, an id or a name, with `host`, `url`, `hostGpus` and
  * `hostGpuMemoryGb` where they apply. Workers that wait for an image or a place are accepted (D45). Strays are removed
- * before the first start on a host and each time the host is reachable again.
+ * before the first start on a host and each time the host is reachable again. The container of a worker with an
+ * adapter is the adapter's, by whose label that of its server is found.
  */
 export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Launcher {
 	readonly name = "docker";
@@ -116,10 +118,13 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 			const { Id, State } = inspected;
 			if (!hasMarks(inspected, { serviceId, workerId })) return false;
 			if (this.workers.get(workerId)?.container === Id) return true;
-			if (State.Running && url === host.settings.workerUrl) return this.#adoptOn(host, { workerId, handle, id: Id });
-			const { signal } = new AbortController();
-			if (!State.Running) await copyOutput(host.daemon, Id, { logDir: this.logDir, workerId, signal });
-			await host.removals.remove(container);
+			const server = serverOf(inspected);
+			// A server that ended meanwhile ends the worker as soon as it is watched.
+			if (State.Running && url === host.settings.workerUrl)
+				return this.#adoptOn(host, { workerId, handle, id: Id, server });
+			const { clock, logDir } = this;
+			if (!State.Running) await copyEnded(clock, host.daemon, { logDir, workerId, container: Id, server });
+			await removeContainers(host, { container, server });
 		} catch (error) {
 			if (statusOf(error) === 404) return false;
 			// The worker's pings show whether it runs, until the daemon answers again.
@@ -202,7 +207,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		const workers = ids.flatMap((id) => this.workers.get(id) ?? []).filter(({ place }) => place?.host.isThisMachine);
 		const workerOf = new Map<number, string>();
 		await Promise.all(
-			workers.map(async ({ id, place, container }) => {
+			workers.map(async ({ id, place, userContainer: container }) => {
 				if (!place?.host.isReachable || container === undefined) return;
 				for (const [, pid] of await place.host.daemon.top(container).catch(() => [])) workerOf.set(Number(pid), id);
 			}),
@@ -227,7 +232,7 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	protected async end(worker: Worker): Promise<void> {
 		const { host } = worker.place!;
 		requireProof(worker, host);
-		await endContainer(this.clock, host.daemon, worker).catch((error: unknown) => {
+		await endWorker(this.clock, host.daemon, worker).catch((error: unknown) => {
 			throw failedOn(host, error);
 		});
 	}
@@ -239,11 +244,15 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 		this.#starts.startWaiting();
 	}
 
-	#adoptOn(host: DockerHost, q: { workerId: string; handle: Handle; id: string; unprovenOf?: string }): true {
+	#adoptOn(
+		host: DockerHost,
+		q: { workerId: string; handle: Handle; id: string; server?: string | undefined; unprovenOf?: string },
+	): true {
 		const { hostGpus, hostGpuMemoryGb: memory } = q.handle;
 		const gpus = hostGpus === undefined ? [] : String(hostGpus).split(",");
 		const place = { host, gpus, memoryGb: memory === undefined ? undefined : Number(memory) };
 		const worker = this.add(new Worker(q.workerId, { container: q.id, place }));
+		worker.server = q.server;
 		worker.unprovenOf = q.unprovenOf;
 		void this.#watch(worker, host, q.id);
 		this.#leaveDrained(worker);
@@ -253,17 +262,22 @@ export class DockerLauncher extends WatchedWorkers<Worker, Spec> implements Laun
 	async #watch(worker: Worker, host: DockerHost, container: string): Promise<void> {
 		const { id: workerId, over, left } = worker;
 		const { clock, logDir, log } = this;
-		const watched = { host, container, workerId, left: left.signal, clock, logDir, log };
+		const watched = { worker, host, container, workerId, left: left.signal, clock, logDir, log };
 		if (worker.unprovenOf !== undefined) {
-			const isOwn = await isStartedBy(worker.unprovenOf, watched);
-			if (isOwn === undefined) return;
-			if (!isOwn) return this.report(worker, {});
+			const own = await ownContainer(worker.unprovenOf, watched);
+			if (own === undefined) return;
+			if (own === "foreign") {
+				await this.report(worker, {});
+				// Its server may be there without it.
+				return void host.recheck();
+			}
+			worker.server = serverOf(own);
 			worker.unprovenOf = undefined;
 		}
-		const end = await endOf(watched);
+		const end = await endOfWorker(watched);
 		if (!end || left.signal.aborted) return;
 		over.abort();
-		await host.removals.remove(container).catch((error: unknown) => {
+		await removeContainers(host, { container, server: worker.server }).catch((error: unknown) => {
 			log(`the container of worker ${workerId} was not removed: ${String(error)}`);
 			void host.recheck();
 		});

@@ -7,6 +7,8 @@ import { CONTAINER_COMMAND, ENTRYPOINT, image, MACHINE_GPU, volumes } from "../.
 export interface DockerSettings {
 	type: "docker";
 	image: string;
+	/** Image with the program `sluice-http`; absent: one that the service makes of its own Node. */
+	adapterImage?: string;
 	/** Default: never. */
 	pullPolicy?: "missing" | "always" | "never";
 	/** Default: true. */
@@ -47,6 +49,15 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["image"],
 	properties: {
 		image: image("Image; it must be on the machine unless pullPolicy is missing or always.", "my-worker:1.0"),
+		adapterImage: {
+			type: "string",
+			pattern: "^\\S{1,255}$",
+			description:
+				"Image of the adapter of an endpoint with http: one with the program sluice-http, such as Sluice's own. " +
+				"Default: one that the service makes of its own Node and sends to the Docker daemon.",
+			examples: ["sluice:0.1.0"],
+			"x-message": "must be the name of an image, such as sluice:0.1.0.",
+		},
 		pullPolicy: {
 			enum: ["missing", "always", "never"],
 			default: "never",

@@ -6,10 +6,13 @@ import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
 import type { Exit, Handle, PlatformState } from "../../kernel/launchers/launcher.ts";
 import { containerName } from "./container-options.ts";
-import { GpusTaken, startContainer } from "./container.ts";
+import type { AdapterSpec } from "./adapter/options.ts";
+import { startWithAdapter } from "./adapter/start.ts";
 import { isUnanswered, Unreachable } from "./daemon.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import type { DockerHosts } from "./hosts/hosts.ts";
+import type { Waiter } from "./images/transfers.ts";
+import { GpusTaken, startContainer } from "./start-container.ts";
 import type { Spec, Worker } from "./worker.ts";
 
 /**
@@ -53,8 +56,9 @@ export class Starts {
 		}
 		while ("host" in found) {
 			const { host } = found;
-			if (await mustPull(spec, host)) {
-				worker.starting = this.#startAccepted(worker, spec, { host, pulls: true });
+			const images = await missingImages(spec, host);
+			if (images.length > 0) {
+				worker.starting = this.#startAccepted(worker, spec, { host, images });
 				return worker.handle(containerName(worker.id));
 			}
 			const container = await this.#run(worker, spec, host);
@@ -117,14 +121,16 @@ export class Starts {
 		this.#d.onNotice(worker, { state: "waiting", code: "unschedulable", message });
 	}
 
-	async #startAccepted(worker: Worker, spec: Spec, { host, pulls }: { host: DockerHost; pulls?: true }): Promise<void> {
+	async #startAccepted(
+		worker: Worker,
+		spec: Spec,
+		{ host, images }: { host: DockerHost; images?: readonly ImageFetch[] },
+	): Promise<void> {
 		const { signal } = worker.unwanted;
 		let code: "image_pull" | "start_failed" = "image_pull";
 		try {
-			if (pulls ?? (await mustPull(spec, host))) {
-				const onProgress = (reason: WorkerReason): void => this.#d.onNotice(worker, { state: "waiting", ...reason });
-				await host.pulls.pull(spec.settings, { signal, onProgress });
-			}
+			const onProgress = (reason: WorkerReason): void => this.#d.onNotice(worker, { state: "waiting", ...reason });
+			for (const fetch of images ?? (await missingImages(spec, host))) await fetch({ signal, onProgress });
 			code = "start_failed";
 			const container = await this.#run(worker, spec, host);
 			if (container === undefined) this.#waits(worker, "Another service has just taken the GPUs that it would get.");
@@ -141,7 +147,10 @@ export class Starts {
 		const { clock, hosts, workers } = this.#d;
 		const stillFits = (): Promise<boolean> => hosts.stillFits(worker, workers.values());
 		try {
-			const container = await startContainer(clock, { spec, ...worker.place!, stillFits });
+			const q = { ...worker.place!, stillFits };
+			const container = await (isOfAdapter(spec)
+				? startWithAdapter(clock, { ...q, spec, image: await adapterOf(spec, host) })
+				: startContainer(clock, { ...q, spec }));
 			worker.container = container;
 			this.#d.onRunning(worker, host, container);
 			return container;
@@ -153,7 +162,27 @@ export class Starts {
 	}
 }
 
-/** Whether the image must be pulled. If the daemon does not answer, the start reports it. */
-async function mustPull({ settings }: Spec, { pulls }: DockerHost): Promise<boolean> {
-	return await pulls.mustPull(settings.image, settings.pullPolicy).catch(() => false);
+/** Brings an image to a host. */
+type ImageFetch = (waiter: Waiter) => Promise<void>;
+
+/** What brings the images that the host must get first. If its daemon does not answer, the start reports it. */
+async function missingImages(spec: Spec, { pulls, adapterImage }: DockerHost): Promise<ImageFetch[]> {
+	const { image, adapterImage: given, pullPolicy } = spec.settings;
+	const found: ImageFetch[] = [];
+	if (await pulls.mustPull(image, pullPolicy).catch(() => false))
+		found.push((waiter) => pulls.pull(spec.settings, waiter));
+	if (!isOfAdapter(spec)) return found;
+	if (given === undefined) {
+		if (await adapterImage.isMissing().catch(() => false)) found.push((waiter) => adapterImage.import(waiter));
+	} else if (await pulls.mustPull(given, pullPolicy).catch(() => false))
+		found.push((waiter) => pulls.pull({ image: given }, waiter));
+	return found;
+}
+
+function isOfAdapter(spec: Spec): spec is AdapterSpec {
+	return spec.adapter !== undefined;
+}
+
+async function adapterOf({ settings }: AdapterSpec, { adapterImage }: DockerHost): Promise<string> {
+	return settings.adapterImage ?? (await adapterImage.name());
 }

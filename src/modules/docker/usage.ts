@@ -15,7 +15,7 @@ export function containerUsage(): (workers: readonly Worker[]) => Promise<Map<st
 		const found = new Map<string, WorkerUsage>();
 		await Promise.all(
 			workers.map(async (worker) => {
-				const { id, place, container } = worker;
+				const { id, place, userContainer: container } = worker;
 				if (!place || container === undefined || !place.host.isReachable) return;
 				const { host, gpus } = place;
 				const [stats, inspected] = await Promise.all([

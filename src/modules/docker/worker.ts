@@ -3,6 +3,7 @@ import type { LocalMs } from "../../kernel/lib/time.ts";
 import type { WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
 import type { Handle, WorkerSpec } from "../../kernel/launchers/launcher.ts";
 import { WatchedWorker } from "../../kernel/launchers/watched-workers.ts";
+import { serverName } from "./container-options.ts";
 import type { DockerHost } from "./hosts/host.ts";
 import type { DockerSettings } from "./settings.ts";
 
@@ -16,7 +17,7 @@ export interface Place {
 }
 
 /** Characters of a worker's id after that of its endpoint. */
-const ID_TAIL = 13;
+export const ID_TAIL = 13;
 
 export class Worker extends WatchedWorker {
 	/** Undefined if adopted. */
@@ -24,7 +25,12 @@ export class Worker extends WatchedWorker {
 	/** Begin of the wait for a host with room; undefined: the worker has one. */
 	waitsSince: LocalMs | undefined;
 	place: Place | undefined;
+	/** The container of its program, or of its adapter. */
 	container: string | undefined;
+	/** Name of the container of its server. Undefined for a worker without an adapter. */
+	server: string | undefined;
+	/** Aborted when its adapter has ended, while its server may still run. */
+	readonly adapterOver = new AbortController();
 	/**
 	 * Id of the service whose mark the container must show before the launcher acts on it; undefined once the mark was
 	 * seen.
@@ -39,6 +45,12 @@ export class Worker extends WatchedWorker {
 		this.spec = spec;
 		this.place = place;
 		this.container = container;
+		this.server = spec?.adapter && serverName(id);
+	}
+
+	/** The container of the image that the user has chosen, which has the GPUs and the limits. */
+	get userContainer(): string | undefined {
+		return this.container && (this.server ?? this.container);
 	}
 
 	get endpoint(): string {

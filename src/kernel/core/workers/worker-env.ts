@@ -85,3 +85,10 @@ export function workerEnv(q: {
 		RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
 	};
 }
+
+const WORKER_VARIABLES = new Set(Object.keys(workerEnv({ url: "", endpoint: "", worker: "", token: "", leaseMs: 0 })));
+
+/** Returns the variables without those of {@link workerEnv}: for a program that must not reach the service. */
+export function withoutWorkerEnv(env: Readonly<Record<string, string>>): Record<string, string> {
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !WORKER_VARIABLES.has(name)));
+}
