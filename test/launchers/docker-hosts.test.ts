@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { workerEnv } from "../../src/kernel/core/workers/worker-env.ts";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
 import type { HostSettings } from "../../src/modules/docker/hosts/host-schema.ts";
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
@@ -144,7 +145,9 @@ describe.skipIf(noHosts !== undefined)(titledHosts("docker launcher on two machi
 				'process.on("SIGTERM", () => process.exit())';
 			const settings = { command: ["node", "-e", server], network: "host" };
 			const adapter = { mapping: '{"port":8000,"ready":{"path":"/","everyMs":50}}', port: 8000 };
-			const spec = script("", settings, { adapter });
+			const url = "http://sluice.example:9";
+			const env = workerEnv({ url, endpoint: "sample", worker: "w", token: "t", leaseMs: 20_000 });
+			const spec = script("", settings, { adapter, env });
 			await start(spec);
 			const log = logPath(logDir, spec.workerId);
 			await until(

@@ -3,23 +3,25 @@
  * (docs/decisions/0061-adapter-image.md). Needs the worker kit as `npm run build` makes it.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { workerEnv } from "../../src/kernel/core/workers/worker-env.ts";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import { dockerDaemon } from "../../src/modules/docker/daemon.ts";
 import { connectionOf } from "../../src/modules/docker/hosts/connection.ts";
-import { adapterContent } from "../../src/modules/docker/images/adapter-files.ts";
-import { adapterImage } from "../../src/modules/docker/images/adapter-image.ts";
+import { type AdapterContent, adapterContent } from "../../src/modules/docker/images/adapter-files.ts";
+import { type AdapterImage, adapterImage } from "../../src/modules/docker/images/adapter-image.ts";
 import { transfers } from "../../src/modules/docker/images/transfers.ts";
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
 import type { DockerSettings } from "../../src/modules/docker/settings.ts";
 import {
 	containersOf,
 	docker,
+	dockerAt,
 	IMAGE,
 	makeImage,
 	noDocker,
@@ -61,25 +63,31 @@ const SERVER = `
 		});
 	}).listen(Number(process.env.PORT), () => console.log("server listens"));`;
 
-interface HttpSpec extends WorkerSpec<DockerSettings> {
-	adapter: NonNullable<WorkerSpec["adapter"]>;
-}
+type Spec = WorkerSpec<DockerSettings>;
+
+/** Not loopback: another network does not reach that. */
+const URL_NOT_THERE = "http://sluice.example:9";
 
 function specOf(q: {
 	port: number;
 	env?: Record<string, string>;
 	mapping?: object;
 	settings?: Partial<DockerSettings>;
-	change?: Partial<WorkerSpec>;
-}): HttpSpec {
-	const { port, env = {}, mapping, settings, change } = q;
+}): Spec {
+	const { port, env = {}, mapping, settings } = q;
 	const workerId = `sample-${randomUUID().slice(-12)}`;
 	const folder = join(root, workerId);
 	mkdirSync(folder);
 	return {
 		workerId,
 		endpoint: "sample",
-		env: { ...env, RUNPOD_POD_ID: workerId, PATH: "/bin", RELEASE: join(folder, "release") },
+		env: {
+			...workerEnv({ url: URL_NOT_THERE, endpoint: "sample", worker: workerId, token: "worker-key", leaseMs: 20_000 }),
+			...env,
+			RUNPOD_POD_ID: workerId,
+			PATH: "/bin",
+			RELEASE: join(folder, "release"),
+		},
 		serviceId,
 		settings: {
 			type: "docker",
@@ -89,18 +97,19 @@ function specOf(q: {
 			...settings,
 		},
 		adapter: { mapping: JSON.stringify({ port, ready: { path: "/", everyMs: 50 }, ...mapping }), port },
-		// Not loopback: another network does not reach that.
-		url: "http://sluice.example:9",
+		url: URL_NOT_THERE,
 		gpus: [],
 		gpuCount: 0,
 		workersMax: 3,
 		stopGraceMs: 5000,
-		...change,
 	};
 }
 
 const release = ({ workerId }: WorkerSpec): void => writeFileSync(join(root, workerId, "release"), "");
-const log = ({ workerId }: WorkerSpec): string => readFileSync(logPath(logDir, workerId), "utf8");
+const log = ({ workerId }: WorkerSpec): string => {
+	const path = logPath(logDir, workerId);
+	return existsSync(path) ? readFileSync(path, "utf8") : "";
+};
 const logged = (spec: WorkerSpec, text: string): Promise<unknown> =>
 	until(`${spec.workerId} writes "${text}"`, () => log(spec).includes(text));
 const containers = ({ workerId }: WorkerSpec): Promise<string[]> => containersOf(`sluice.worker=${workerId}`);
@@ -134,7 +143,17 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher with HTTP server
 	const takes = (scripted: ScriptedService): Promise<unknown> =>
 		scripted.until(({ route }) => route.startsWith("job-take"));
 
-	beforeAll(() => makeImage(), 60_000);
+	const daemon = dockerDaemon(connectionOf(ENV));
+	const imageOf = (content: () => Promise<AdapterContent>): AdapterImage =>
+		adapterImage({ daemon: () => daemon, transfers: transfers(clock), content });
+
+	beforeAll(async () => {
+		await makeImage();
+		// So that starts fail at once, and are not only accepted.
+		const image = imageOf(adapterContent);
+		if (await image.isMissing()) await image.import({ signal: new AbortController().signal });
+	}, 60_000);
+	afterAll(() => daemon.close());
 	afterEach(async () => {
 		for (const launcher of opened.splice(0)) await launcher.close();
 		await removeAll(`sluice.service=${serviceId}`);
@@ -255,7 +274,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher with HTTP server
 		const command = ["sluice-http", "sleep"];
 		await launcher.run!(spec.workerId, { settings: spec.settings, command, timeoutMs: 60_000 });
 		await logged(spec, "server sleeps");
-		const usage = await launcher.usage!([{ id: spec.workerId, gpus: [] }]);
+		const usage = await launcher.usage([{ id: spec.workerId }]);
 		expect(usage.get(spec.workerId)).toMatchObject({ image: IMAGE });
 		await launcher.stop(spec.workerId, 0);
 	});
@@ -278,16 +297,11 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher with HTTP server
 	});
 
 	it("two workers that start at once share one import of the adapter's image", async () => {
-		const daemon = dockerDaemon(connectionOf(ENV));
 		const tag = `test-${randomUUID()}`;
 		const content = { ...(await adapterContent()), tag };
 		// Without the tag it would not be seen that a second import has replaced the first.
 		const changes = [...content.changes, `LABEL sluice.test=${tag}`];
-		const image = adapterImage({
-			daemon: () => daemon,
-			transfers: transfers(clock),
-			content: async () => ({ ...content, changes }),
-		});
+		const image = imageOf(async () => ({ ...content, changes }));
 		const { signal } = new AbortController();
 		try {
 			expect(await image.isMissing()).toBe(true);
@@ -309,7 +323,6 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher with HTTP server
 			await expect(help).rejects.toThrow("Unexpected argument snooze. Usage: sluice-http");
 		} finally {
 			await docker("rmi", "--force", await image.name());
-			daemon.close();
 		}
 	});
 });
@@ -327,8 +340,10 @@ describe.skipIf(noBridge !== undefined)(titledHosts("docker launcher with HTTP s
 		const launcher = new DockerLauncher({ clock, logDir, serviceEnv: { DOCKER_HOST: network.host }, log() {} });
 		test.onTestFinished(() => launcher.close());
 		const [one, two] = [specOf({ port: 8000 }), specOf({ port: 8000 })];
-		for (const spec of [one, two]) await launcher.start(spec);
+		await Promise.all([one, two].map((spec) => launcher.start(spec)));
 		for (const spec of [one, two]) await logged(spec, "The server is ready.");
+		const adapters = await dockerAt(network.host, "images", "--all", "--quiet", "--filter", "label=sluice.image=adapter");
+		expect(adapters.split("\n"), "both waited for one import").toHaveLength(1);
 		expect(await network.run("ss", "-ltn")).not.toContain(":8000");
 		for (const { workerId } of [one, two]) await launcher.stop(workerId, 0);
 		expect(await launcher.list()).toEqual([]);

@@ -77,7 +77,7 @@ describe("the start", () => {
 		expect(rig.find(SERVER)!.started).toBe(true);
 	});
 
-	it("D18: takes no call more without an adapter", async () => {
+	it("D25: takes no call more without an adapter", async () => {
 		const rig = await dockerMachine();
 		const { start } = open(rig);
 		await start({ adapter: undefined });

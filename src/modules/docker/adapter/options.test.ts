@@ -129,7 +129,7 @@ describe("serverAddress", () => {
 	it.each<[string | undefined, InspectedContainer, string]>([
 		[undefined, on({ Networks: { bridge: { IPAddress: "172.17.0.9" } } }), "http://172.17.0.9:8000"],
 		["bridge", on({ Networks: { bridge: { IPAddress: "172.17.0.9" } } }), "http://172.17.0.9:8000"],
-		[undefined, on({ Networks: { bridge: { GlobalIPv6Address: "fd00::9" } } }), "http://[fd00::9]:8000"],
+		[undefined, on({ Networks: { podman: { GlobalIPv6Address: "fd00::9" } } }), "http://[fd00::9]:8000"],
 		["host", on({ Networks: { host: { IPAddress: "" } } }), "http://127.0.0.1:8000"],
 		["jobs", on({ Networks: { jobs: { IPAddress: "172.18.0.2" } } }), "http://server-0a1b2c3d4e5f:8000"],
 	])("network %s", (network, inspected, expected) => {

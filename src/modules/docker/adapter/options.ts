@@ -82,7 +82,8 @@ export function serverAddress(spec: AdapterSpec, { State, NetworkSettings }: Ins
 	if (!State.Running) return undefined;
 	if (network === "host") return `http://127.0.0.1:${port}`;
 	if (hasNames(network)) return `http://${alias(spec.workerId)}:${port}`;
-	const { IPAddress = "", GlobalIPv6Address = "" } = NetworkSettings?.Networks?.[network] ?? {};
+	// The only network that it is on; Podman gives the bridge another name.
+	const [{ IPAddress = "", GlobalIPv6Address = "" } = {}] = Object.values(NetworkSettings?.Networks ?? {});
 	if (IPAddress === "" && GlobalIPv6Address === "")
 		throw new Error(`the Docker network "${network}" gives the server no address: set network`);
 	return `http://${IPAddress === "" ? `[${GlobalIPv6Address}]` : IPAddress}:${port}`;
