@@ -5,6 +5,7 @@ import { readLogSettings } from "../settings.ts";
 import { type Environment, runWorker } from "../worker.ts";
 import { serverAt } from "./connection.ts";
 import { hideCredentials } from "./credentials.ts";
+import { type JobEnd, withJobEnds } from "./job-end.ts";
 import { createJobHandler } from "./job-handler.ts";
 import type { Mapping } from "./mapping.ts";
 import { createReadiness } from "./readiness.ts";
@@ -27,6 +28,8 @@ export interface AdapterOptions extends Omit<Environment, "fail"> {
 	folder?: string;
 	/** Memory of this process, resident. */
 	memoryBytes: () => number;
+	/** Called when a job has ended on the server, before its report. */
+	onJob?: (end: JobEnd) => void;
 }
 
 /** While this process has more, bytes, it takes no job beside those that it runs. */
@@ -48,7 +51,7 @@ const KILLED = 137;
  * server has ended or was lost. The jobs on it count as lost then, as those of any worker that ends with jobs.
  */
 export async function runAdapter(options: AdapterOptions): Promise<number> {
-	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes } = options;
+	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes, onJob } = options;
 	const hide = hideCredentials(mapping, env);
 	const writeLine = createLog(readLogSettings(env), write);
 	const log: Log = (level, message, jobId) => writeLine(level, hide(message), jobId);
@@ -95,7 +98,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			else pause.abort();
 		},
 	});
-	const handler = createJobHandler({
+	const jobHandler = createJobHandler({
 		...options,
 		server,
 		port,
@@ -128,6 +131,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			else fatal.resolve(KILLED);
 		},
 	});
+	const handler = onJob ? withJobEnds(jobHandler, { clock, hide, onJob }) : jobHandler;
 
 	/** Returns after a stop. A worker that no launcher started waits for a lost server, and takes jobs again. */
 	async function serve(): Promise<number> {
