@@ -3,10 +3,13 @@ export class CliError extends Error {
 	readonly exitCode: number;
 	/** HTTP status of the answer that refused the call. */
 	readonly status: number | undefined;
-	constructor(message: string, exitCode = 2, status?: number) {
+	/** Code of the error in that answer, such as `endpoint_not_found`. */
+	readonly code: string | undefined;
+	constructor(message: string, exitCode = 2, status?: number, code?: string) {
 		super(message);
 		this.exitCode = exitCode;
 		this.status = status;
+		this.code = code;
 	}
 }
 

@@ -4,7 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { text as textOf } from "node:stream/consumers";
 import type { Connection } from "./connection.ts";
 import { CliError, noServiceError, notSluiceError } from "./errors.ts";
-import { serviceError } from "./service-error.ts";
+import { errorCode, serviceError } from "./service-error.ts";
 
 export interface ServiceAnswer {
 	text: string;
@@ -51,7 +51,8 @@ export function serviceClient(connection: () => Connection) {
 		const text = await body.catch(connectionLost);
 		const json = status === 204 ? {} : parseJson(text);
 		if (json === undefined) throw notSluiceError(base, status);
-		if (status < 200 || status > 299) throw new CliError(serviceError(json, { status, keyFrom }), 1, status);
+		if (status < 200 || status > 299)
+			throw new CliError(serviceError(json, { status, keyFrom }), 1, status, errorCode(json));
 		return { text, json };
 	}
 

@@ -39,6 +39,12 @@ export function serviceError(body: unknown, { status, keyFrom }: { status: numbe
 		: [sentence.replace(/: .*$/s, ":"), ...faults.map((fault) => `- ${fault}`)].join("\n");
 }
 
+/** Undefined for an answer that is not an error of the service. */
+export function errorCode(body: unknown): string | undefined {
+	const { code } = (body ?? {}) as ErrorBody;
+	return typeof code === "string" ? code : undefined;
+}
+
 export function inCommandWords(sentence: string): string {
 	return WORDS.reduce((text, [pattern, words]) => text.replace(pattern, words), sentence);
 }

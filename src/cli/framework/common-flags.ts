@@ -60,12 +60,16 @@ function nameOf(item: unknown): string | undefined {
 	return typeof name === "string" ? name : undefined;
 }
 
-/** Throws without `--yes` or a confirmation. */
-export async function confirm(question: string, { flags }: ActionInput): Promise<void> {
+/** Throws without `--yes` or a confirmation. `otherwise`: what an empty answer means. */
+export async function confirm(
+	question: string,
+	{ flags }: Pick<ActionInput, "flags">,
+	otherwise: "yes" | "no" = "no",
+): Promise<void> {
 	if (flags["yes"]) return;
-	const answer = await ask(`${question} [y/N] `);
+	const answer = await ask(`${question} ${otherwise === "yes" ? "[Y/n]" : "[y/N]"} `);
 	if (answer === undefined) throw new CliError(`${question} Pass --yes to confirm in non-interactive mode.`);
-	if (!/^y(es)?$/i.test(answer)) throw new CliError("Aborted. Nothing was changed.", 1);
+	if (!/^y(es)?$/i.test(answer || otherwise)) throw new CliError("Aborted. Nothing was changed.", 1);
 }
 
 /** Asks for a line. Undefined if no terminal can be asked. */

@@ -1,23 +1,19 @@
 /** `sluice jobs submit`: one job, or one per line of a file (D36). */
-import { readFileSync, statSync } from "node:fs";
-import { withoutMark } from "../../kernel/lib/byte-order-mark.ts";
+import { statSync } from "node:fs";
 import { systemClock } from "../../kernel/system/clock.ts";
 import type { Action, ActionInput } from "../framework/command.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";
 import { counted } from "../framework/table.ts";
 import { submitBatch } from "./batch.ts";
-import { membersFromFlags, submissionBody } from "./body.ts";
+import { givenSubmission, INPUT_FLAG, membersFromFlags } from "./body.ts";
 import { RefusedJob, jobCalls } from "./job-calls.ts";
 import { progressBar } from "../framework/progress-bar.ts";
 import { fileResults, printedResults } from "./results.ts";
 import { submitOne } from "./single-job.ts";
 
 const FLAGS = {
-	input: {
-		value: "JSON",
-		summary: "the input, @FILE, or @- for standard input; may be a whole submission such as test_input.json",
-	},
+	...INPUT_FLAG,
 	wait: { summary: "wait and print the output; exit code 1 if the job does not complete" },
 	stream: { summary: "print each chunk as it arrives, one per line" },
 	policy: {
@@ -66,25 +62,14 @@ export const submit: Action = {
 async function submitInput({ args: [endpoint = ""], flags, service }: ActionInput, text: string): Promise<number> {
 	const members = membersFromFlags(flags);
 	service.apiKey();
-	const read = submissionBody(inputText(text), members);
-	if (!read.ok) throw new CliError(`--input: ${read.fault}`);
+	const body = givenSubmission(text, members);
 	const calls = jobCalls({ connection: service.connection(), endpoint, clock: systemClock });
 	const print = flags["stream"] ? "chunks" : flags["wait"] ? "result" : "id";
 	try {
-		return await submitOne(calls, { endpoint, body: read.body, print, json: flags["json"] !== undefined });
+		return await submitOne(calls, { endpoint, body, print, json: flags["json"] !== undefined });
 	} catch (error) {
 		if (error instanceof RefusedJob) throw new CliError(error.message, 1);
 		throw error;
-	}
-}
-
-function inputText(value: string): string {
-	if (!value.startsWith("@")) return value;
-	const name = value.slice(1);
-	try {
-		return withoutMark(readFileSync(name === "-" ? 0 : name, "utf8"));
-	} catch {
-		throw new CliError(`--input: cannot read the file ${name}.`);
 	}
 }
 
