@@ -1,4 +1,4 @@
-/** Settings of a new endpoint from a repository or an image: `--from`, `--image`, `--build`, `--preset` (D36). */
+/** Settings of a new endpoint from a repository, an image, a command, or an HTTP server of a known kind (D36). */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { mergeSettings } from "../../../kernel/core/endpoints/endpoint.ts";
@@ -14,6 +14,7 @@ import { commandFor } from "../../repository/script-command.ts";
 import type { ActionInput, Flags } from "../../framework/command.ts";
 import { ask } from "../../framework/common-flags.ts";
 import { buildImage, imageNameOf } from "./image-build.ts";
+import { httpSetting } from "./http-setting.ts";
 import { readSettings } from "./setting-flags.ts";
 
 export const SOURCE_FLAGS = {
@@ -24,13 +25,30 @@ export const SOURCE_FLAGS = {
 	image: { value: "IMAGE", summary: "run this image with Docker; it is pulled if it is not on the machine" },
 	build: { summary: "build the image of the repository's Dockerfile with docker build, and run it" },
 	preset: { value: "NAME", summary: "take the variables of this preset of the repository's hub.json" },
+	http: {
+		value: "PRESET|FILE",
+		summary: "each worker is an HTTP server, of a known kind or with the mapping in a file; see: sluice connect --help",
+	},
 } as const satisfies Flags;
 
 type Settings = Record<string, unknown>;
 
 /** The settings of `--file` and `--set`, over those of the source. Throws {@link CliError}. */
 export async function withSource(input: ActionInput): Promise<Settings> {
-	const given = readSettings(input);
+	const { flags, rest: command } = input;
+	const { http, image, build } = flags;
+	if (command.length > 0 && (image ?? build) !== undefined)
+		throw new CliError(`Pass --${image === undefined ? "build" : "image"} or a command after --, not both.`);
+	const given = readSettings(input, {
+		...(http !== undefined && { http: httpSetting(http) }),
+		...(command.length > 0 && { launcher: { type: "process", command } }),
+	});
+	const settings = await overSource(given, input);
+	// Null in a mapping removes what its preset has, and a merge of settings would drop it.
+	return given["http"] === undefined ? settings : { ...settings, http: given["http"] };
+}
+
+async function overSource(given: Settings, input: ActionInput): Promise<Settings> {
 	const { from, image, build, preset } = input.flags;
 	const [id = ""] = input.args;
 	if (from === undefined && (build ?? preset) !== undefined)

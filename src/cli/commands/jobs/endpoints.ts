@@ -88,6 +88,8 @@ const create = serviceAction<Endpoint>({
 	name: "create",
 	args: ["ID"],
 	summary: "create an endpoint",
+	synopsis: "ID [options] [-- COMMAND]",
+	rest: true,
 	flags: {
 		...SOURCE_FLAGS,
 		...SETTING_FLAGS,
@@ -97,13 +99,19 @@ const create = serviceAction<Endpoint>({
 		"sluice endpoints create chat --from worker-vllm --image runpod/worker-v1-vllm:TAG --preset small",
 		"sluice endpoints create pictures --from worker-comfyui --build",
 		"sluice endpoints create gpubox --set 'launcher={type: external}'",
+		"sluice endpoints create docs --http docling --image quay.io/docling-project/docling-serve",
+		"sluice endpoints create app --http raw --set http.port=8000 -- python3 server.py",
 	],
 	request: "POST /v1/endpoints",
 	body: async (input) => ({ ...(await withSource(input)), id: input.args[0] }),
-	text({ id, launcher }) {
+	text({ id, launcher }, { flags: { http } }) {
+		const attach =
+			http === undefined
+				? `Attach a worker: sluice worker-env ${id}`
+				: `Connect a server: sluice connect ${http} http://HOST:PORT --endpoint ${id}`;
 		const nextStep = isManaged(launcher.type)
 			? `Send it a job: sluice jobs submit ${id} --input '{"prompt": "hi"}' --wait`
-			: `Attach a worker: sluice worker-env ${id}`;
+			: attach;
 		return `Created endpoint '${id}'. ${nextStep}\n`;
 	},
 });

@@ -19,10 +19,13 @@ export const SETTING_FLAGS = {
 	},
 } as const satisfies Flags;
 
-/** `--set` overrides `--file`. `--unset` gives null. */
-export function readSettings({ flags, lists }: ActionInput): Record<string, unknown> {
-	const settings =
-		flags["file"] === undefined ? {} : settingsIn(textOfFile(flags["file"]), `The file ${flags["file"]}`);
+/** `--set` overrides `--file`, which replaces members of `base`. `--unset` gives null. */
+export function readSettings(
+	{ flags, lists }: ActionInput,
+	base: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+	const { file } = flags;
+	const settings = { ...base, ...(file === undefined ? {} : settingsIn(textOfFile(file), `The file ${file}`)) };
 	for (const assignment of lists["set"] ?? []) {
 		const [, name, value = ""] = /^([^=]+)=([^]*)$/.exec(assignment) ?? [];
 		if (name === undefined) throw new CliError(`--set takes NAME=VALUE, such as workersMax=5, not '${assignment}'.`);
