@@ -14,6 +14,7 @@ const ENTRIES = [
 	"cli/serve/service-thread",
 	"kernel/store/sqlite/thread/database-thread",
 	"cli/dev/worker-entry",
+	"cli/dev/server-entry",
 	"cli/dev/kit",
 ];
 
@@ -46,7 +47,7 @@ export async function bundle(q: {
 			write,
 			rolldownOptions: {
 				input: Object.fromEntries(entries.map((name) => [name, `${root}src/${name}.ts`])),
-				external: ["sluice/worker"],
+				external: ["sluice/worker", "sluice/worker/http"],
 				// A service that still runs after an upgrade in its folder finds no chunk of the new version under an old name.
 				output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
 			},

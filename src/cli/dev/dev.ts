@@ -10,11 +10,12 @@ import { CliError } from "../client/errors.ts";
 import { HEAP_FLAGS } from "../serve/serve.ts";
 import { printNotes, readTests, unusedNote, type HubTest } from "../repository/hub.ts";
 import { startDev } from "./service.ts";
-import { crashText, onStopSignal, print, session, silenceText } from "./session.ts";
+import { crashText, onStopSignal, session, silenceText } from "./session.ts";
 import { openState } from "./state.ts";
 import { devTarget, type DevTarget } from "./target.ts";
 import type { EndedJob, JobCalls } from "../submit/job-calls.ts";
 import { table } from "../framework/table.ts";
+import { printTimed as print } from "../framework/timed-line.ts";
 import { printable } from "../../kernel/lib/terminal-text.ts";
 
 export const dev: Action = {
@@ -29,20 +30,32 @@ export const dev: Action = {
 		endpoint: { value: "ID", summary: "id of the endpoint (default: from the name of the file or folder)" },
 		run: { summary: "send test_input.json, or the first of .runpod/tests.json, as the first job" },
 		test: { summary: "run the tests of .runpod/tests.json, print a table and exit; exit code 1 if one fails" },
-		preset: { value: "NAME", summary: "take the variables of this preset of .runpod/hub.json" },
+		preset: {
+			value: "NAME",
+			summary: "take the variables of this preset of .runpod/hub.json; with --http: the kind of server (default raw)",
+		},
+		http: {
+			value: "PORT",
+			summary: "the command starts an HTTP server on this port, which gets each job as a request",
+		},
 		fresh: { summary: "start with an empty queue instead of that of the last run" },
 		verbose: {
 			short: "v",
 			summary: "also debugging lines of the SDKs, whole stack traces, addresses for all clients",
 		},
 	},
-	examples: ["sluice dev handler.ts", "sluice dev path/to/repository --test", "sluice dev -- python3 worker.py"],
+	examples: [
+		"sluice dev handler.ts",
+		"sluice dev path/to/repository --test",
+		"sluice dev -- python3 worker.py",
+		"sluice dev --http 8000 -- python3 server.py",
+	],
 	env: { BROWSER: "program that the key o opens the console with" },
 	async run({ args: [path], flags, rest: command }) {
 		if (path !== undefined && command.length > 0)
 			throw new CliError(`Unexpected argument '${path}'. Usage: sluice dev ${dev.synopsis}`);
-		const { endpoint, preset } = flags;
-		const target = devTarget({ path, command, endpoint, preset, cwd: process.cwd(), env: process.env });
+		const { endpoint, preset, http } = flags;
+		const target = devTarget({ path, command, endpoint, preset, http, cwd: process.cwd(), env: process.env });
 		for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 		return flags["test"] ? await testSession(target, flags) : await session(target, flags);
 	},

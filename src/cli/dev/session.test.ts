@@ -38,4 +38,7 @@ it("D36: a worker that is alive without asking for a job: what is missing, unles
 	expect(silenceText({ kit: true })).toBe(
 		`${silence}does the code outside its handler end? Jobs are taken after that.`,
 	);
+	const server = (serverPort: number) => silenceText({ kit: true, serverPort });
+	expect(server(8000)).toBe(`${silence}does the server listen on 127.0.0.1, port 8000?`);
+	expect(server(0)).toBe(`${silence}does the server listen on 127.0.0.1, the port in PORT?`);
 });

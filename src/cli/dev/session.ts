@@ -8,6 +8,7 @@ import type { FlagValues } from "../framework/command.ts";
 import { openBrowser } from "../client/browser.ts";
 import { CliError } from "../client/errors.ts";
 import { styled } from "../framework/style.ts";
+import { printTimed as print } from "../framework/timed-line.ts";
 import { RefusedJob, type JobCalls } from "../submit/job-calls.ts";
 import { banner, clientsText } from "./banner.ts";
 import { type KeyAction, keysText, listenToKeys } from "./keys.ts";
@@ -130,18 +131,15 @@ export function crashText({ how, polled, requeued, spoke }: Crash, { handler }: 
 }
 
 /** A worker that loads a model may be silent for long, so this is a question. */
-export function silenceText({ handler, kit }: Pick<DevTarget, "handler" | "kit">): string {
+export function silenceText({ handler, kit, serverPort }: Pick<DevTarget, "handler" | "kit" | "serverPort">): string {
 	let question = "does it call start, such as runpod.serverless.start?";
-	if (kit) question = "does the code outside its handler end? Jobs are taken after that.";
+	if (serverPort !== undefined)
+		question = `does the server listen on 127.0.0.1, ${serverPort === 0 ? "the port in PORT" : `port ${serverPort}`}?`;
+	else if (kit) question = "does the code outside its handler end? Jobs are taken after that.";
 	else if (handler !== undefined && !callsStart(handler))
 		question = `${basename(handler)} never calls runpod.serverless.start.`;
 	const seconds = SILENT_MS / 1000;
 	return `The worker runs and has not asked for a job within ${seconds} s. If it is not loading a model: ${question}`;
-}
-
-export function print(line: string): void {
-	const time = new Date(systemClock.wall()).toTimeString().slice(0, 8);
-	process.stdout.write(`${styled("dim", time)} ${line}\n`);
 }
 
 /** Later signals are ignored: stopping takes at most 2 s. */

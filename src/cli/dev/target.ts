@@ -1,10 +1,12 @@
 /** What `sluice dev` runs (D36). */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import { withoutSecrets } from "../../kernel/config/options.ts";
 import { hasModule, importsRunpod } from "./python.ts";
 import { CliError } from "../client/errors.ts";
+import { httpSetting, resolved } from "../commands/jobs/http-setting.ts";
 import { type Entry, findEntry } from "../repository/entry.ts";
 import { hasTests, hubNotes, readHub } from "../repository/hub.ts";
 import { commandFor, isScript } from "../repository/script-command.ts";
@@ -21,8 +23,10 @@ export interface DevTarget {
 	endpoint: string;
 	name?: string | undefined;
 	env: Readonly<Record<string, string>>;
-	/** Runs `worker-entry.ts`, which exits when its pipe to this process closes. */
+	/** Runs `worker-entry.ts` or `server-entry.ts`, which exits when its pipe to this process closes. */
 	kit: boolean;
+	/** Port of the HTTP server that the command starts, as the child of an adapter. 0: the adapter chooses one. */
+	serverPort?: number | undefined;
 	testInput: string | undefined;
 	/** The file of a handler in Python. */
 	handler?: string | undefined;
@@ -38,11 +42,16 @@ export function devTarget(q: {
 	command: readonly string[];
 	endpoint: string | undefined;
 	preset: string | undefined;
+	/** Port of the server that the command starts. */
+	http: string | undefined;
 	cwd: string;
 	env: Env;
 }): DevTarget {
-	const { path, command, cwd } = q;
+	const { path, command, cwd, http } = q;
+	if (http !== undefined && command.length === 0)
+		throw new CliError("--http takes the command of the server: sluice dev --http 8000 -- python3 server.py");
 	if (command.length > 0) {
+		const server = http === undefined ? undefined : serverTarget(command, http, q.preset);
 		return {
 			what: command.join(" "),
 			command,
@@ -52,6 +61,7 @@ export function devTarget(q: {
 			kit: false,
 			testInput: findTestInput([cwd]),
 			notes: [],
+			...server,
 		};
 	}
 	if (path === undefined)
@@ -82,6 +92,31 @@ export function devTarget(q: {
 			...requiredNote(hub?.required.map(({ key }) => key) ?? [], { ...envFileOf(folder, q.env), ...q.env }),
 			...(hasTests(folder) ? [`Run its tests: sluice dev ${path} --test`] : []),
 		],
+	};
+}
+
+/** Pause between two checks of a server that starts, so that a restart is as short as its start, ms. */
+const READY_MS = 100;
+
+const SERVER_ENTRY = fileURLToPath(new URL(`./server-entry${extname(import.meta.url)}`, import.meta.url));
+
+/** An HTTP server as the child of the adapter, which sends it each job as a request. */
+function serverTarget(
+	command: readonly string[],
+	http: string,
+	preset = "raw",
+): Pick<DevTarget, "what" | "command" | "kit" | "env" | "serverPort"> {
+	const serverPort = Number(http);
+	if (!/^\d+$/.test(http) || serverPort > 65_535)
+		throw new CliError(`--http must be a port from 0 to 65535 (0: a free one, in PORT and {port}), not '${http}'.`);
+	const { value } = resolved({ ...httpSetting(preset), port: serverPort });
+	const ready = { ...(value["ready"] as object | undefined), everyMs: READY_MS };
+	return {
+		what: `${command.join(" ")} (an HTTP server${serverPort === 0 ? "" : ` on port ${serverPort}`})`,
+		command: [process.execPath, SERVER_ENTRY, ...command],
+		kit: true,
+		env: { SLUICE_HTTP: JSON.stringify({ ...value, ready }) },
+		serverPort,
 	};
 }
 

@@ -109,7 +109,7 @@ export function devWorker(q: {
 		const run = current;
 		current = undefined;
 		if (!run) return;
-		const killed = killGroup(clock, run.child, graceMs);
+		const killed = killGroup(clock, run.child, graceMs, target.serverPort !== undefined ? run.closed : undefined);
 		// Killed at once it must get no job before its connection closes, which takes a moment.
 		if (graceMs === 0) await registry.workerEnded(run.id);
 		await killed;
@@ -135,12 +135,25 @@ export function devWorker(q: {
 	};
 }
 
-async function killGroup(clock: Clock, child: ChildProcess, graceMs: number): Promise<void> {
+/**
+ * `serverEnded` is given for an adapter, whose server is in a group of its own. The adapter ends it when its pipe to
+ * this process closes; the next server can use the port once the output of both is closed.
+ */
+async function killGroup(
+	clock: Clock,
+	child: ChildProcess,
+	graceMs: number,
+	serverEnded?: Promise<unknown>,
+): Promise<void> {
 	const { pid } = child;
 	if (pid === undefined) return;
 	const exited = child.exitCode ?? child.signalCode ?? once(child, "exit");
 	if (graceMs > 0 && signalGroup(pid, "SIGTERM"))
 		for (let waited = 0; waited < graceMs && signalGroup(pid, 0); waited += CHECK_MS) await clock.sleep(CHECK_MS);
+	if (serverEnded) {
+		if (child.connected) child.disconnect();
+		await Promise.race([serverEnded, clock.sleep(KILL_WAIT_MS)]);
+	}
 	signalGroup(pid, "SIGKILL");
 	await exited;
 	for (let waited = 0; waited < KILL_WAIT_MS && signalGroup(pid, "SIGKILL"); waited += CHECK_MS)
