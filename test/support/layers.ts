@@ -117,6 +117,9 @@ function commandsOf(name: string): readonly string[] {
 	return [`modules/${name}/`, "cli/framework/", "cli/client/", "kernel/lib/", "kernel/core/"];
 }
 
+/** What service and command line use of the worker kit. */
+const MAPPINGS = "../packages/worker/src/http/mapping-index.ts";
+
 /** Row of a module that is a launcher. */
 function launcherRow(name: string, ...packages: readonly string[]): Record<string, readonly string[]> {
 	return { [`modules/${name}/`]: [`modules/${name}/`, ...LAUNCHERS, ...packages] };
@@ -209,6 +212,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node",
 	],
 	"cli/dev/kit.ts": ["sluice/worker"],
+	"cli/dev/server-entry.ts": [MAPPINGS, "node", "sluice/worker/http"],
+	"cli/commands/jobs/http-setting.ts": ["cli/", "kernel/lib/", MAPPINGS],
 	"kernel/compose.ts": [
 		"kernel/module.ts",
 		"kernel/module-host.ts",
@@ -284,6 +289,15 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/launchers/index.ts",
 		"type kernel/launchers/launcher.ts",
 	]),
+	"modules/http-workers/commands/": [
+		...commandsOf("http-workers"),
+		...["http-setting.ts", "job-text.ts"].map((file) => `cli/commands/jobs/${file}`),
+		"cli/submit/body.ts",
+		"kernel/system/clock.ts",
+		MAPPINGS,
+		"node",
+		"sluice/worker/http",
+	],
 	...moduleRows("logs", {
 		"handlers.ts": ["kernel/http/server/other-servers.ts", "type kernel/system/recent-lines.ts"],
 		"log-search.ts": [

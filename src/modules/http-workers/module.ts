@@ -10,5 +10,6 @@ export const httpWorkers: ServiceModule = {
 	opensFor: (endpoint) => memberOf(endpoint, HTTP) !== undefined,
 	routes: HTTP_ROUTES,
 	errors: ERRORS,
+	commands: { heading: "Run", load: async () => (await import("./commands/commands.ts")).COMMANDS },
 	open: async () => (await import("./open.ts")).openHttpWorkers(),
 };

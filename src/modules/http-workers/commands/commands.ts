@@ -1,0 +1,4 @@
+import { connect } from "./connect.ts";
+import { http } from "./http-test.ts";
+
+export const COMMANDS = [connect, http];
