@@ -1,11 +1,14 @@
 /**
  * `npm run first-hour`: the first hour of a stranger on this machine, with its own Node, and how
- * long each step takes: clone, install, demo, package, a handler in JavaScript and one in Python,
- * console, container. What this machine cannot do is skipped by name. Exits 1 when a step fails.
+ * long each step takes: clone, install, demo, package, a handler in JavaScript and one in Python, an
+ * HTTP server as a worker, console, container. What this machine cannot do is skipped by name.
+ * Exits 1 when a step fails.
  * `npm run first-hour -- docker` runs the clone and the steps with this word.
  */
 import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -143,6 +146,26 @@ const STEPS: readonly Step[] = [
 			await run(folder, `${bin} init javascript mine`, modern);
 			javascript = dev(join(folder, "mine"));
 			await firstResult(javascript, /"greeting":"Hello, Ada!"/);
+		},
+	},
+	{
+		name: "connect an HTTP server, first result",
+		async run() {
+			const server = createHttpServer((request, response) => {
+				response.setHeader("content-type", "application/json");
+				request.pipe(response);
+			}).listen(0, "127.0.0.1");
+			await once(server, "listening");
+			const { port } = server.address() as AddressInfo;
+			const variables = await javascript!.says(/shell +export (\S+ \S+)/);
+			const sluice = `${variables} exec ${bin}`;
+			const connect = `${sluice} connect raw http://127.0.0.1:${port} --endpoint served --yes`;
+			const session = started(folder, "sh", ["-c", connect]);
+			await session.says(/Connecting /);
+			const said = await run(folder, `${sluice} jobs submit served --input '{"name": "Ada"}' --wait`, modern);
+			await session.stop();
+			server.close();
+			if (!/^\{"name": "Ada"\}$/m.test(said)) throw new Error(`${said}\n${session.stdout()}`);
 		},
 	},
 	{
