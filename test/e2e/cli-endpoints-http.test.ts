@@ -2,7 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { httpMappingFront } from "../support/http-mapping-front.ts";
 import { call, KEY } from "../support/service.ts";
 import { sluice } from "./command.ts";
 import { site } from "./site.ts";
@@ -10,8 +9,7 @@ import { site } from "./site.ts";
 /** A service, and `sluice endpoints create` against it. */
 async function scene(test: TestContext) {
 	const place = site(test);
-	const service = await place.serve({ endpoints: {} });
-	const url = await httpMappingFront(test, service.url);
+	const { url } = await place.serve({ endpoints: {} });
 	const cwd = place.folder.path;
 	const env = { SLUICE_URL: url, SLUICE_API_KEY: KEY };
 	return {

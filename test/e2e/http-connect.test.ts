@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { httpMappingFront } from "../support/http-mapping-front.ts";
 import { call, KEY } from "../support/service.ts";
 import { until, within } from "../support/until.ts";
 import { httpServer, type Received, type TestServer } from "../support/worker-kit/http-servers.ts";
@@ -29,9 +28,8 @@ interface Scene {
 /** A service, and a server that is like Ollama. `input.hold`: it answers when the test says so. */
 async function scene(test: TestContext, settings: Record<string, unknown> = {}): Promise<Scene> {
 	const place = site(test);
-	const endpoints = Object.fromEntries(Object.keys(settings).map((id) => [id, { launcher: { type: "external" } }]));
-	const service = await place.serve({ endpoints });
-	const url = await httpMappingFront(test, service.url, settings);
+	const endpoints = Object.fromEntries(Object.entries(settings).map(([id, http]) => [id, { http }]));
+	const { url } = await place.serve({ endpoints });
 	const held: (() => void)[] = [];
 	const server = await httpServer(({ url: path, body }: Received, response) => {
 		const json = (value: unknown, status = 200): void =>

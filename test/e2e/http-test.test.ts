@@ -2,7 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { httpMappingFront } from "../support/http-mapping-front.ts";
 import { KEY } from "../support/service.ts";
 import { httpServer } from "../support/worker-kit/http-servers.ts";
 import { sluice } from "./command.ts";
@@ -99,8 +98,8 @@ describe("sluice http test", () => {
 
 	it.concurrent("D36: takes the mapping of an endpoint, and says what is wrong", async (test) => {
 		const { cwd, at } = await scene(test, {});
-		const service = await site(test).serve({ endpoints: { docs: {}, plain: {} } });
-		const url = await httpMappingFront(test, service.url, { docs: { preset: "ollama", ready: { path: null } } });
+		const docs = { http: { preset: "ollama", ready: { path: null } } };
+		const { url } = await site(test).serve({ endpoints: { docs, plain: {} } });
 		const env = { SLUICE_URL: url, SLUICE_API_KEY: KEY };
 		const ask = (...args: string[]) => sluice(test, ["http", "test", ...args], { cwd, env });
 		const found = await ask("docs", at, "--input", "{}");
