@@ -1,6 +1,7 @@
 /** Workers of the launcher process that are adapters, with a shell script in the place of an HTTP server. */
 import { afterAll, describe, expect, it } from "vitest";
-import { type Handle, MAPPING_VARIABLE, type WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
+import { MAPPING_VARIABLE } from "../../src/kernel/core/workers/worker-env.ts";
+import type { Handle, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { ProcessLauncher } from "../../src/kernel/launchers/process/launcher.ts";
 import { sweepStrays } from "../../src/kernel/launchers/process/process-group.ts";
 import { processTable } from "../../src/kernel/launchers/process/process-table.ts";

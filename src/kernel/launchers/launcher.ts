@@ -16,9 +16,6 @@ import type { WorkerUsage } from "../core/workers/worker-usage.ts";
 /** The platform does not answer, or not now. Nothing is known against the worker or its settings, and it is no exit. */
 export class PlatformUnavailable extends Error {}
 
-/** The variable from which an adapter reads its mapping. */
-export const MAPPING_VARIABLE = "SLUICE_HTTP";
-
 /** The name of the adapter's program in commands that run where a worker runs ({@link Launcher.run}). */
 export const ADAPTER_COMMAND = "sluice-http";
 
@@ -28,7 +25,7 @@ export const ADAPTER_COMMAND = "sluice-http";
  * the variables that give access to the service.
  */
 export interface WorkerAdapter {
-	/** The resolved mapping as JSON, which `WorkerSpec.env` has as {@link MAPPING_VARIABLE}. */
+	/** The resolved mapping as JSON, which `WorkerSpec.env` has as `MAPPING_VARIABLE`. */
 	mapping: string;
 	/** Port on which the server listens. 0: the adapter chooses one. Undefined: it listens at a UNIX socket. */
 	port: number | undefined;

@@ -86,9 +86,18 @@ export function workerEnv(q: {
 	};
 }
 
-const WORKER_VARIABLES = new Set(Object.keys(workerEnv({ url: "", endpoint: "", worker: "", token: "", leaseMs: 0 })));
+/** The variable from which an adapter (`WorkerSpec.adapter`) reads its mapping. */
+export const MAPPING_VARIABLE = "SLUICE_HTTP";
 
-/** Returns the variables without those of {@link workerEnv}: for a program that must not reach the service. */
+const WORKER_VARIABLES = new Set([
+	...Object.keys(workerEnv({ url: "", endpoint: "", worker: "", token: "", leaseMs: 0 })),
+	MAPPING_VARIABLE,
+]);
+
+/**
+ * Returns the variables without those of {@link workerEnv} and the mapping: for a server that an adapter stands before,
+ * which must not reach the service.
+ */
 export function withoutWorkerEnv(env: Readonly<Record<string, string>>): Record<string, string> {
 	return Object.fromEntries(Object.entries(env).filter(([name]) => !WORKER_VARIABLES.has(name)));
 }

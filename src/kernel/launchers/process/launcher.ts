@@ -1,5 +1,6 @@
 import type { ExitReason } from "../../core/workers/worker-reason.ts";
 import type { MachineGpu } from "../../core/workers/gpus.ts";
+import { MAPPING_VARIABLE } from "../../core/workers/worker-env.ts";
 import type { WorkerUsage } from "../../core/workers/worker-usage.ts";
 import type { LauncherDependencies } from "../definition.ts";
 import {
@@ -7,7 +8,6 @@ import {
 	type Exit,
 	type Handle,
 	type Launcher,
-	MAPPING_VARIABLE,
 	type StraySearch,
 	type WorkerCommand,
 	type WorkerSpec,

@@ -1,6 +1,6 @@
 /** What the daemon is asked for to make the two containers of a worker with an adapter, without a daemon. */
 import { describe, expect, it } from "vitest";
-import { workerEnv } from "../../../kernel/core/workers/worker-env.ts";
+import { MAPPING_VARIABLE, workerEnv } from "../../../kernel/core/workers/worker-env.ts";
 import type { InspectedContainer } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
 import { adapterOptions, type AdapterSpec, serverAddress, serverOptions, serverPort } from "./options.ts";
@@ -22,6 +22,7 @@ function specOf(settings: Partial<DockerSettings> = {}, change: Partial<AdapterS
 		env: {
 			MODEL: "small",
 			TOKEN: "secret",
+			[MAPPING_VARIABLE]: '{"port":8000,"request":{"path":"/x"}}',
 			...workerEnv({ url, endpoint: "ocr", worker: workerId, token: "key", leaseMs: 20_000 }),
 		},
 		adapter: { mapping: '{"port":8000,"request":{"path":"/x"}}', port: 8000 },

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../../core/endpoints/endpoint.ts";
 import type { AssignedGpus } from "../../../core/workers/gpu-part.ts";
-import { gpuPartEnv, workerEnv } from "../../../core/workers/worker-env.ts";
-import { MAPPING_VARIABLE, type WorkerAdapter, type WorkerSpec } from "../../../launchers/launcher.ts";
+import { gpuPartEnv, MAPPING_VARIABLE, workerEnv } from "../../../core/workers/worker-env.ts";
+import type { WorkerAdapter, WorkerSpec } from "../../../launchers/launcher.ts";
 
 export const WORKER_ID_BYTES = 6;
 
