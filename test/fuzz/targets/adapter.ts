@@ -1,11 +1,11 @@
 /** What the HTTP adapter reads: streams of servers however they are cut, values of jobs in paths, mappings, base64. */
 import fc from "fast-check";
-import { decodedBase64 } from "../../../packages/worker/src/http/base64.ts";
+import { decodedBase64 } from "../../../packages/worker/src/http/exchange/base64.ts";
 import { JobFailure } from "../../../packages/worker/src/http/job-failure.ts";
 import { type JobMapping, mappingOfJob } from "../../../packages/worker/src/http/openai.ts";
-import { resolveMapping } from "../../../packages/worker/src/http/resolve-mapping.ts";
-import { linesOf, ndjsonEvents, sseEvents } from "../../../packages/worker/src/http/stream-events.ts";
-import { fill, fillPath } from "../../../packages/worker/src/http/template.ts";
+import { resolveMapping } from "../../../packages/worker/src/http/mapping/resolve-mapping.ts";
+import { linesOf, ndjsonEvents, sseEvents } from "../../../packages/worker/src/http/job/stream-events.ts";
+import { fill, fillPath } from "../../../packages/worker/src/http/mapping/template.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import { bytesOf, jsonValue, natural, oddText } from "../generate.ts";
 import { must, same, target } from "../target.ts";

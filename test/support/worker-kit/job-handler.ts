@@ -1,9 +1,9 @@
 /** The adapter's handler before a real server, for tests of jobs. */
 import type { ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../../packages/worker/src/clock.ts";
-import { serverAt } from "../../../packages/worker/src/http/connection.ts";
-import { createJobHandler } from "../../../packages/worker/src/http/job-handler.ts";
-import { createReadiness } from "../../../packages/worker/src/http/readiness.ts";
+import { serverAt } from "../../../packages/worker/src/http/exchange/connection.ts";
+import { createJobHandler } from "../../../packages/worker/src/http/job/job-handler.ts";
+import { createReadiness } from "../../../packages/worker/src/http/server/readiness.ts";
 import { RawJson } from "../../../packages/worker/src/raw-json.ts";
 import { StreamOutput } from "../../../packages/worker/src/stream-output.ts";
 import { httpServer, type Received, type TestServer } from "./http-servers.ts";

@@ -1,6 +1,6 @@
 /** Mappings and jobs for tests of the adapter. */
-import type { Mapping } from "../../../packages/worker/src/http/mapping.ts";
-import { resolveMapping } from "../../../packages/worker/src/http/resolve-mapping.ts";
+import type { Mapping } from "../../../packages/worker/src/http/mapping/mapping.ts";
+import { resolveMapping } from "../../../packages/worker/src/http/mapping/resolve-mapping.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
 import type { Job } from "../../../packages/worker/src/types.ts";
 

@@ -15,8 +15,8 @@ import { mappingOf } from "../../../../test/support/worker-kit/mapping.ts";
 import { scriptedService, type ScriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
 import { systemClock } from "../clock.ts";
 import { runAdapter } from "./adapter.ts";
-import { sleepServer, wakeServer } from "./sleep.ts";
-import { workerFiles } from "./worker-files.ts";
+import { sleepServer, wakeServer } from "./server/sleep.ts";
+import { workerFiles } from "./server/worker-files.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

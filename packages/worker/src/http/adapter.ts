@@ -3,15 +3,15 @@ import { systemClock } from "../clock.ts";
 import { createLog, type Log } from "../log.ts";
 import { readLogSettings } from "../settings.ts";
 import { type Environment, runWorker } from "../worker.ts";
-import { serverAt } from "./connection.ts";
-import { hideCredentials } from "./credentials.ts";
-import { type JobEnd, withJobEnds } from "./job-end.ts";
-import { createJobHandler } from "./job-handler.ts";
-import type { Mapping } from "./mapping.ts";
-import { createReadiness } from "./readiness.ts";
-import { freePort, startServer } from "./server-process.ts";
-import { fillHeaders } from "./template.ts";
-import { workerFiles } from "./worker-files.ts";
+import { serverAt } from "./exchange/connection.ts";
+import { type JobEnd, withJobEnds } from "./job/job-end.ts";
+import { createJobHandler } from "./job/job-handler.ts";
+import { hideCredentials } from "./mapping/credentials.ts";
+import type { Mapping } from "./mapping/mapping.ts";
+import { fillHeaders } from "./mapping/template.ts";
+import { createReadiness } from "./server/readiness.ts";
+import { freePort, startServer } from "./server/server-process.ts";
+import { workerFiles } from "./server/worker-files.ts";
 
 export interface AdapterOptions extends Omit<Environment, "fail"> {
 	mapping: Mapping;

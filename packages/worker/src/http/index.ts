@@ -3,5 +3,5 @@
  * runs it.
  */
 export { type AdapterOptions, processEnvironment, runAdapter } from "./adapter.ts";
-export type * from "./mapping.ts";
+export type * from "./mapping/mapping.ts";
 export { type MappingFault, type Preset, PRESETS, type ResolvedMapping, resolveMapping } from "./mapping-index.ts";

@@ -14,10 +14,10 @@
 import "../node-version.ts";
 import { randomUUID } from "node:crypto";
 import { processEnvironment, runAdapter } from "./adapter.ts";
-import type { Mapping } from "./mapping.ts";
-import { resolveMapping } from "./resolve-mapping.ts";
-import { sleepServer, wakeServer } from "./sleep.ts";
-import { workerFiles } from "./worker-files.ts";
+import type { Mapping } from "./mapping/mapping.ts";
+import { resolveMapping } from "./mapping/resolve-mapping.ts";
+import { sleepServer, wakeServer } from "./server/sleep.ts";
+import { workerFiles } from "./server/worker-files.ts";
 
 const USAGE = "Usage: sluice-http [sleep | wake | [--external] [--test_input JSON] [-- COMMAND [ARGUMENT]...]]";
 

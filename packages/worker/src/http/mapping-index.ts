@@ -2,7 +2,7 @@
  * What the service and its command line use of the adapter: presets, and the reading of mappings. It imports nothing of
  * Node, and no file that runs a server.
  */
-export type { Mapping } from "./mapping.ts";
-export type { MappingFault } from "./mapping-reader.ts";
+export type { Mapping } from "./mapping/mapping.ts";
+export type { MappingFault } from "./mapping/mapping-reader.ts";
 export { type Preset, PRESETS } from "./presets/index.ts";
-export { type ResolvedMapping, resolveMapping } from "./resolve-mapping.ts";
+export { type ResolvedMapping, resolveMapping } from "./mapping/resolve-mapping.ts";

@@ -3,8 +3,8 @@ import { memberText } from "../polling/job-text.ts";
 import { RawJson } from "../raw-json.ts";
 import type { Job } from "../types.ts";
 import { JobFailure } from "./job-failure.ts";
-import type { Mapping, OpenAiMapping, StreamMapping } from "./mapping.ts";
-import { isObject } from "./mapping-reader.ts";
+import type { Mapping, OpenAiMapping, StreamMapping } from "./mapping/mapping.ts";
+import { isObject } from "./mapping/mapping-reader.ts";
 
 /** A mapping for one job. */
 export interface JobMapping {

@@ -3,11 +3,11 @@ import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Received } from "../../../../../test/support/worker-kit/http-servers.ts";
 import { closeServers, handlerOf, json } from "../../../../../test/support/worker-kit/job-handler.ts";
-import { serverAt } from "../connection.ts";
-import { createReadiness } from "../readiness.ts";
+import { serverAt } from "../exchange/connection.ts";
+import { createReadiness } from "../server/readiness.ts";
 import { mappingOf } from "../../../../../test/support/worker-kit/mapping.ts";
 import { systemClock } from "../../clock.ts";
-import { resolveMapping } from "../resolve-mapping.ts";
+import { resolveMapping } from "../mapping/resolve-mapping.ts";
 import { PRESETS } from "./index.ts";
 
 afterEach(closeServers);

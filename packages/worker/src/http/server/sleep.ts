@@ -1,0 +1,76 @@
+/** `sluice-http sleep` and `wake`: frees the server's GPU memory, and takes it again. */
+import type { Clock } from "../../clock.ts";
+import { type Server, serverAt } from "../exchange/connection.ts";
+import { prepareRequest } from "../exchange/request.ts";
+import { callServer } from "../exchange/server-call.ts";
+import { holds } from "../mapping/condition.ts";
+import { hideCredentials } from "../mapping/credentials.ts";
+import { type Call, hasStatus, type Mapping, type SleepMapping } from "../mapping/mapping.ts";
+import type { WorkerFiles } from "./worker-files.ts";
+
+export interface SleepOptions {
+	mapping: Mapping;
+	env: Readonly<Record<string, string | undefined>>;
+	files: WorkerFiles;
+	clock: Clock;
+	randomId: () => string;
+}
+
+/**
+ * Resolves when the server sleeps. Rejects with a sentence. While it sleeps, the adapter asks the server nothing, since
+ * many wake by any request.
+ */
+export async function sleepServer(options: SleepOptions): Promise<void> {
+	const { mapping, files } = options;
+	if (!mapping.sleep) throw new Error("http.sleep is missing: write the call that frees the server's GPU memory.");
+	files.setAsleep(true);
+	try {
+		await callUntil(mapping.sleep, options);
+	} catch (error) {
+		files.setAsleep(false);
+		throw error;
+	}
+}
+
+/** Resolves when the server is awake. A server without `http.wake` wakes by its next request. */
+export async function wakeServer(options: SleepOptions): Promise<void> {
+	if (options.mapping.wake) await callUntil(options.mapping.wake, options);
+	options.files.setAsleep(false);
+}
+
+async function callUntil({ call, until }: SleepMapping, options: SleepOptions): Promise<void> {
+	const { mapping, files, clock } = options;
+	const port = files.readPort();
+	const server = serverAt(mapping.place, port);
+	const answer = await send(server, call, options, port);
+	if (answer.status < 200 || answer.status > 299)
+		throw new Error(
+			hideCredentials(
+				mapping,
+				options.env,
+			)(`${call.method} ${call.path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`),
+		);
+	if (!until) return;
+	for (;;) {
+		// A server that moves gigabytes may answer nothing for a time.
+		const state = await send(server, until.call, options, port).catch(() => undefined);
+		const isMet = state && hasStatus(until.status, state.status) && (!until.where || holds(until.where, state.value));
+		if (isMet) return;
+		await clock.sleep(mapping.ready.everyMs);
+	}
+}
+
+/** The call itself may take as long as the memory takes to move. */
+const CALL_MS = 600_000;
+
+async function send(server: Server, call: Call, options: SleepOptions, port: number | undefined) {
+	const { mapping, env, clock, randomId } = options;
+	const limits = { connectMs: mapping.timeouts.connectMs, clock };
+	const values = { names: { port: port ?? placePort(mapping), env }, inputText: "null", headers: {} };
+	const request = await prepareRequest(call, values, { ...limits, urls: "never", randomId });
+	return await callServer(server, request, { ...limits, withinMs: CALL_MS });
+}
+
+function placePort({ place }: Mapping): number | undefined {
+	return "port" in place ? place.port : undefined;
+}
