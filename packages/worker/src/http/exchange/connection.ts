@@ -43,17 +43,21 @@ export function serverAt(place: Place, port?: number): Server {
 		return { host: "127.0.0.1", port: used, tlsName: undefined, hostHeader: `127.0.0.1:${used}`, prefix: "" };
 	}
 	const url = new URL(place.url);
-	return serverOf(url, url.hostname.replace(/^\[|\]$/g, ""), url.pathname.replace(/\/$/, ""));
+	return serverOf(url, hostOf(url), url.pathname.replace(/\/$/, ""));
+}
+
+/** The name or address of a URL, without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+	return url.hostname.replace(/^\[|\]$/g, "");
 }
 
 /** The server of a URL, at the address `host`. */
 export function serverOf(url: URL, host: string, prefix: string): Server {
 	const secure = url.protocol === "https:";
-	const name = url.hostname.replace(/^\[|\]$/g, "");
 	return {
 		host,
 		port: Number(url.port) || (secure ? 443 : 80),
-		tlsName: secure ? name : undefined,
+		tlsName: secure ? hostOf(url) : undefined,
 		hostHeader: url.host,
 		prefix,
 	};

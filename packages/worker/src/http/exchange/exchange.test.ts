@@ -148,7 +148,7 @@ describe("readStart", () => {
 			}),
 		);
 		const answer = await ask(server.port);
-		const { text: start, end } = await readStart(answer, { maxBytes: 4095, withinMs: 5000, clock: systemClock });
+		const { text: start, end } = await readStart(answer, 4095, { ms: 5000, clock: systemClock });
 		expect([start, end]).toEqual(["é".repeat(2047), "bound"]);
 	});
 
@@ -157,7 +157,7 @@ describe("readStart", () => {
 		const clock = manualClock();
 		const answer = await ask(server.port);
 		const [piece] = await Promise.all([
-			readStart(answer, { maxBytes: 9, withinMs: 700, clock }),
+			readStart(answer, 9, { ms: 700, clock }),
 			new Promise((resolve) => setImmediate(resolve)).then(() => clock.pass(700)),
 		]);
 		expect(piece.end).toBe("cut");

@@ -89,26 +89,20 @@ function failureOf(error: Error): ConnectionError {
 	return new ConnectionError(reason, "broken");
 }
 
-export interface ReadOptions {
-	maxBytes: number;
-	/** Limit of the whole read, ms. Undefined: none. */
-	withinMs: number | undefined;
-	clock: ConnectOptions["clock"];
-}
-
 /**
  * The start of a body as text. `end`: why the read ended: at the body's own end, at `maxBytes` of a longer one, or cut
- * by the connection or the time. Never rejects.
+ * by the connection or the limit of time. Never rejects.
  */
 export async function readStart(
 	answer: Exchange,
-	{ maxBytes, withinMs, clock }: ReadOptions,
+	maxBytes: number,
+	limit?: { ms: number; clock: ConnectOptions["clock"] },
 ): Promise<{ text: string; end: "whole" | "bound" | "cut" }> {
 	const pieces: Buffer[] = [];
 	let length = 0;
 	let end: "whole" | "bound" | "cut" = "cut";
 	const read = new AbortController();
-	if (withinMs !== undefined) void clock.sleep(withinMs, read.signal).then(() => answer.close());
+	if (limit) void limit.clock.sleep(limit.ms, read.signal).then(() => answer.close());
 	try {
 		for await (const piece of answer.body) {
 			pieces.push(piece);

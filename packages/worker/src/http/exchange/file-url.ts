@@ -5,7 +5,7 @@ import { networkInterfaces } from "node:os";
 import { JobReturn } from "../../job-return.ts";
 import { JobFailure } from "../job-failure.ts";
 import { isPublic } from "./address.ts";
-import { type ConnectOptions, serverOf } from "./connection.ts";
+import { type ConnectOptions, hostOf, serverOf } from "./connection.ts";
 import { exchange } from "./exchange.ts";
 import { spool, TooLargeError, type Spool } from "./spool.ts";
 import { timeLimit } from "./time-limit.ts";
@@ -36,7 +36,7 @@ export async function fetchFile(
 	if (!url || (url.protocol !== "https:" && urls === "public"))
 		throw new JobFailure(`${what} must be an https address.`);
 	if (url.username || url.password) throw new JobFailure(`${what} must be an address without user and password.`);
-	const host = url.hostname.replace(/^\[|\]$/g, "");
+	const host = hostOf(url);
 	const limit = timeLimit(FETCH_MS, options);
 	try {
 		const addresses = isIP(host) ? [host] : await resolve(host);

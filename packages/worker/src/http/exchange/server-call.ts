@@ -22,7 +22,7 @@ export async function callServer(
 	const limit = timeLimit(withinMs, options);
 	try {
 		const answer = await exchange(server, { ...options, ...request, signal: limit.signal });
-		const { text, end } = await readStart(answer, { maxBytes: MAX_BODY, withinMs: undefined, clock: options.clock });
+		const { text, end } = await readStart(answer, MAX_BODY);
 		if (limit.isOver) throw new Error("cut");
 		return { status: answer.status, text, value: end === "whole" ? parsed(text) : undefined };
 	} catch (error) {

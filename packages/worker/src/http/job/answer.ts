@@ -2,7 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import { RawJson } from "../../raw-json.ts";
-import type { Exchange } from "../exchange/exchange.ts";
+import { ConnectionError } from "../exchange/connection.ts";
+import { type Exchange, readStart } from "../exchange/exchange.ts";
 import { spool, type Spool, TooLargeError } from "../exchange/spool.ts";
 import { JobFailure } from "../job-failure.ts";
 import { failureIn, shortened } from "../mapping/condition.ts";
@@ -50,6 +51,14 @@ export async function readOutput(received: Exchange, options: AnswerOptions): Pr
 	} finally {
 		await body.release();
 	}
+}
+
+/** All of an answer. `what` names it in errors: {@link JobFailure} for one over `maxBytes`, {@link ConnectionError}. */
+export async function readText(received: Exchange, what: string, maxBytes: number): Promise<string> {
+	const { text, end } = await readStart(received, maxBytes);
+	if (end === "bound") throw tooLarge(what, maxBytes);
+	if (end === "cut") throw new ConnectionError(`${what} was cut`, "broken");
+	return text;
 }
 
 export function tooLarge(what: string, maxBytes: number): JobFailure {

@@ -19,13 +19,12 @@ const UPLOADED_BYTES = 65_536;
 /** Sends one after the other. A list that is missing is empty. */
 export async function sendUploads(
 	uploads: readonly Upload[],
-	{ names, send, clock }: { names: Names; send: Send; clock: Parameters<typeof readStart>[1]["clock"] },
+	{ names, send }: { names: Names; send: Send },
 ): Promise<void> {
 	for (const { each, call } of uploads) {
 		const list = fill(each, names) ?? [];
 		if (!Array.isArray(list)) throw new JobFailure(`${each.slice(1, -1)} must be a list.`);
-		for (const item of list)
-			await readStart(await send(call, { each: item }), { maxBytes: UPLOADED_BYTES, withinMs: undefined, clock });
+		for (const item of list) await readStart(await send(call, { each: item }), UPLOADED_BYTES);
 	}
 }
 

@@ -2,11 +2,11 @@
 import { JobReturn } from "../../job-return.ts";
 import type { RawJson } from "../../raw-json.ts";
 import { StreamOutput } from "../../stream-output.ts";
-import { type Exchange, readStart } from "../exchange/exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import type { Call } from "../mapping/mapping.ts";
 import { fill, fillPointer } from "../mapping/template.ts";
 import { inList } from "../openai.ts";
-import { type AnswerOptions, parseJson, readOutput, tooLarge } from "./answer.ts";
+import { type AnswerOptions, parseJson, readOutput, readText } from "./answer.ts";
 import { cancelJob } from "./cancel.ts";
 import { type Send, sendUploads, withFiles } from "./files.ts";
 import { type JobRequestOptions, JobRequests } from "./job-requests.ts";
@@ -57,12 +57,13 @@ export class JobSession {
 
 	/** Throws `JobFailure` and {@link JobReturn}; after a stop of the job, any error. */
 	async run(): Promise<JobOutput> {
-		const { mapping, openai, clock } = this.#options;
+		const { mapping, openai } = this.#options;
 		const { stream } = mapping;
+		const { maxBytes } = mapping.answer;
 		const { names } = this.#requests;
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, names) === true);
 		try {
-			await sendUploads(mapping.uploads, { names, send: this.#send, clock });
+			await sendUploads(mapping.uploads, { names, send: this.#send });
 			this.#pollProgress();
 			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
 			const received = await this.#requests.sendJob(asksForStream && stream.as === "sse", (sent) => {
@@ -71,14 +72,17 @@ export class JobSession {
 				else silence?.pause();
 			});
 			const answer = silence ? { ...received, body: heardBody(received.body, silence) } : received;
-			if (mapping.async) return await this.#withFiles(this.#unlessSilent(await this.#runAsync(answer)));
+			if (mapping.async) {
+				const text = await readText(answer, "The answer to the submission", maxBytes);
+				return await this.#runAsync(parseJson(text));
+			}
 			// A server that does not stream this request answers with the whole.
 			const streams = stream?.as !== "sse" || /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
 			if (!asksForStream || !streams) {
 				const output = this.#unlessSilent(await readOutput(answer, this.#output));
 				return openai ? inList(output) : await this.#withFiles(output);
 			}
-			const chunks = chunksOf(answer, stream, mapping.answer.maxBytes);
+			const chunks = chunksOf(answer, stream, maxBytes);
 			return this.#unlessSilentStream(chunks);
 		} catch (error) {
 			throw await this.failure(error);
@@ -147,20 +151,16 @@ export class JobSession {
 		});
 	}
 
-	async #runAsync(answer: Exchange): Promise<RawJson> {
+	/** `submit`: the answer to the submission. */
+	async #runAsync(submit: unknown): Promise<RawJson> {
 		const { mapping, server, readiness } = this.#options;
 		const requests = this.#requests;
-		const { maxBytes } = mapping.answer;
-		const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock: requests.limits.clock });
-		if (end === "bound") throw tooLarge("The answer to the submission", maxBytes);
-		if (end === "cut")
-			throw new JobReturn(`The answer to the submission was cut at ${text.length} characters.`, { loss: true });
-		requests.names = { ...requests.names, submit: parseJson(text) };
+		requests.names = { ...requests.names, submit };
 		this.#submitted.resolve();
 		this.#silence?.heard();
 		const at = (pointer: string): string => fillPointer(pointer, requests.names);
 		const { answer: whole, failed } = this.#output;
-		return await pollUntilDone({
+		const output = await pollUntilDone({
 			...requests.limits,
 			server,
 			async: { ...mapping.async!, state: at(mapping.async!.state) },
@@ -168,7 +168,7 @@ export class JobSession {
 			output: {
 				...this.#output,
 				answer: { ...whole, at: whole.at && at(whole.at) },
-				failed: failed.map((rule) => ({ in: rule.in, at: at(rule.at), message: rule.message && at(rule.message) })),
+				failed: failed.map((rule) => ({ ...rule, at: at(rule.at), message: rule.message && at(rule.message) })),
 			},
 			readiness,
 			prepare: (call) => requests.prepare(call),
@@ -180,6 +180,7 @@ export class JobSession {
 				if (mapping.progress?.from === "poll") this.#progress?.(value);
 			},
 		});
+		return await this.#withFiles(this.#unlessSilent(output));
 	}
 
 	#watchSilence(): Silence {

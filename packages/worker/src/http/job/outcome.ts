@@ -78,7 +78,7 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 
 /** Status and text of an answer that is an error. */
 export async function refusalOf(answer: Exchange, clock: ConnectOptions["clock"]): Promise<string> {
-	const { text } = await readStart(answer, { maxBytes: SHOWN_BYTES, withinMs: ERROR_BODY_MS, clock });
+	const { text } = await readStart(answer, SHOWN_BYTES, { ms: ERROR_BODY_MS, clock });
 	return `HTTP ${answer.status}: ${text}`;
 }
 

@@ -3,14 +3,14 @@ import type { Clock } from "../../clock.ts";
 import { JobReturn } from "../../job-return.ts";
 import type { RawJson } from "../../raw-json.ts";
 import { ConnectionError, type ConnectOptions, type Server } from "../exchange/connection.ts";
-import { exchange, type Exchange, readStart } from "../exchange/exchange.ts";
+import { exchange, type Exchange } from "../exchange/exchange.ts";
 import type { PreparedRequest } from "../exchange/request.ts";
 import { JobFailure } from "../job-failure.ts";
 import { failureIn, shortened } from "../mapping/condition.ts";
 import { type AsyncMapping, type Call, type ErrorMapping, hasStatus } from "../mapping/mapping.ts";
 import { atPointer, textOf } from "../mapping/template.ts";
 import type { Readiness } from "../server/readiness.ts";
-import { type AnswerOptions, jsonOutput, parseJson, readOutput, tooLarge } from "./answer.ts";
+import { type AnswerOptions, jsonOutput, parseJson, readOutput, readText } from "./answer.ts";
 import { lossOf, outcomeOf, refusalOf } from "./outcome.ts";
 
 export interface PollOptions extends ConnectOptions {
@@ -64,17 +64,13 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 type Polled = { text: string } | { failing: string };
 
 async function pollOnce(options: PollOptions): Promise<Polled> {
-	const { server, async, output, readiness, clock, signal, prepare } = options;
+	const { server, async, output, readiness, signal, prepare } = options;
 	const request = await prepare(async.poll);
 	try {
 		const answer = await exchange(server, { ...options, ...request });
 		readiness.answered();
 		if (answer.status >= 200 && answer.status < 300) {
-			const { maxBytes } = output.answer;
-			const { text, end } = await readStart(answer, { maxBytes, withinMs: undefined, clock });
-			if (end === "whole") return { text };
-			if (end === "bound") throw tooLarge("The answer to a poll", maxBytes);
-			throw new ConnectionError("the answer to a poll was cut", "broken");
+			return { text: await readText(answer, "The answer to a poll", output.answer.maxBytes) };
 		}
 		return { failing: await refused(answer, options) };
 	} catch (error) {

@@ -1,15 +1,15 @@
 /** Conditions on JSON of the server. */
 import { isDeepStrictEqual } from "node:util";
-import type { FailedRule } from "./mapping.ts";
+import type { Condition, FailedRule } from "./mapping.ts";
 import { atPointer, textOf } from "./template.ts";
 
 /** Bytes, about, of the server's own words in the error of a job. */
 export const SHOWN_BYTES = 4096;
 
-export function holds(condition: { at: string; in: unknown[] | undefined }, value: unknown): boolean {
-	const found = atPointer(value, condition.at);
-	if (condition.in === undefined) return found !== undefined && found !== null && found !== false;
-	return condition.in.some((each) => isDeepStrictEqual(each, found));
+export function holds({ at, in: values }: Condition, value: unknown): boolean {
+	const found = atPointer(value, at);
+	if (values === undefined) return found !== undefined && found !== null && found !== false;
+	return values.some((each) => isDeepStrictEqual(each, found));
 }
 
 /** The error of the first rule that holds. Undefined if none does. */

@@ -27,6 +27,7 @@ export class ObjectReader {
 	readonly #members: Record<string, unknown>;
 	readonly #faults: MappingFault[];
 	readonly #known = new Set<string>();
+	readonly #parts: ObjectReader[] = [];
 
 	/** A `value` that is no object is a fault, and read as an empty object. */
 	constructor(value: unknown, path: string, faults: MappingFault[]) {
@@ -42,6 +43,11 @@ export class ObjectReader {
 
 	has(name: string): boolean {
 		return this.any(name) !== undefined;
+	}
+
+	/** A missing member is a fault. `what` says what to write. */
+	need(name: string, what: string): void {
+		if (!this.has(name)) this.fault(name, `is missing: write ${what}.`);
 	}
 
 	any(name: string): unknown {
@@ -106,25 +112,32 @@ export class ObjectReader {
 	}
 
 	/** Undefined without the member. */
-	object(name: string): ObjectReader | undefined {
-		return this.has(name) ? new ObjectReader(this.#members[name], `${this.path}.${name}`, this.#faults) : undefined;
+	optional<T>(name: string, read: (reader: ObjectReader) => T): T | undefined {
+		return this.has(name) ? read(this.section(name)) : undefined;
 	}
 
 	/** An empty object without the member. */
 	section(name: string): ObjectReader {
-		return this.object(name) ?? new ObjectReader({}, `${this.path}.${name}`, this.#faults);
+		return this.#part(this.has(name) ? this.#members[name] : {}, name);
 	}
 
-	/** Reads the elements of a list of objects. */
-	objects(name: string): ObjectReader[] {
-		return this.list(name).map((each, index) => new ObjectReader(each, `${this.path}.${name}[${index}]`, this.#faults));
+	/** The elements of a list of objects. */
+	objects<T>(name: string, read: (reader: ObjectReader) => T): T[] {
+		return this.list(name).map((each, index) => read(this.#part(each, `${name}[${index}]`)));
 	}
 
-	/** Makes each member that was not read a fault. Called after all reads. */
+	#part(value: unknown, name: string): ObjectReader {
+		const part = new ObjectReader(value, `${this.path}.${name}`, this.#faults);
+		this.#parts.push(part);
+		return part;
+	}
+
+	/** Makes each member that was not read a fault, also of the objects within. Called after all reads. */
 	end(): void {
 		for (const name of Object.keys(this.#members))
 			if (!this.#known.has(name))
 				this.fault(name, `is unknown. Expected one of ${[...this.#known].toSorted().join(", ")}.`);
+		for (const part of this.#parts) part.end();
 	}
 }
 

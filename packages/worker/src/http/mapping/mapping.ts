@@ -40,10 +40,10 @@ export interface Upload {
 /** Where the server is: a port of 127.0.0.1, a UNIX socket, or the address of a server that runs elsewhere. */
 export type Place = { port: number } | { socket: string } | { url: string };
 
-/** True for JSON that has one of `in` at `at`. */
+/** True for JSON that has one of `in` at `at`. Without it: any but null and false. */
 export interface Condition {
 	at: string;
-	in: unknown[];
+	in: unknown[] | undefined;
 }
 
 export interface Ready {
@@ -56,10 +56,8 @@ export interface Ready {
 	lostAfterMs: number;
 }
 
-/** A 2xx answer that is a failure. `in` undefined: any value but null and false. `message`: pointer to the error. */
-export interface FailedRule {
-	at: string;
-	in: unknown[] | undefined;
+/** A 2xx answer that is a failure. `message`: pointer to the error. */
+export interface FailedRule extends Condition {
 	message: string | undefined;
 }
 

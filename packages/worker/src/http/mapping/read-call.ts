@@ -24,7 +24,6 @@ const BODILESS = ["GET", "DELETE"];
 const OWN_HEADERS = ["host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "origin"];
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** Does not end the reader. */
 export function readCall(reader: ObjectReader, { roots, method, path = "/", body, files }: CallOptions): Call {
 	const read: Call = {
 		method: reader.text("method") ?? method,
@@ -58,7 +57,7 @@ function readBody(reader: ObjectReader, { roots, files }: { roots: Roots; files:
 	const form = reader.has("form") ? reader.any("form") : {};
 	if (!isObject(form)) reader.fault("form", "must be an object of fields.");
 	const fields = isObject(form) ? form : {};
-	const parts = files ? reader.objects("files").map((part) => readFile(part, roots)) : [];
+	const parts = files ? reader.objects("files", (part) => readFile(part, roots)) : [];
 	if (parts.length > 0) {
 		for (const name of given)
 			if (name !== "form") reader.fault(name, "does not go with files: write its members as form.");
@@ -77,9 +76,7 @@ function readFile(part: ObjectReader, roots: Roots): FilePart {
 	checkNames(part, "name", name, roots);
 	if (type !== undefined && !/^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.-]+)?$/.test(type))
 		part.fault("type", "must be a content type, such as image/png.");
-	const required = part.flag("required", true);
-	part.end();
-	return { field: field ?? "", from: from ?? "", name, type, required };
+	return { field: field ?? "", from: from ?? "", name, type, required: part.flag("required", true) };
 }
 
 /** Makes a path that cannot be sent a fault. */

@@ -55,17 +55,17 @@ describe("readMapping", () => {
 		const read = readMapping({
 			port: 1,
 			request: { headers: { Authorization: "Bearer {env.TOKEN}", "x-lang": "{input.lang}", accept: "image/png" } },
-			async: { path: "/jobs/{submit.id}", done: ["done"], result: { path: "/r/{submit.id}" } },
+			async: {
+				path: "/jobs/{submit.id}",
+				done: ["done"],
+				result: { path: "/r/{submit.id}" },
+			},
 			cancel: { path: "/stop" },
 		});
 		if (!read.ok) throw new Error(JSON.stringify(read.faults));
 		const { credentials, async, cancel } = read.mapping;
 		expect(credentials).toEqual({ authorization: "Bearer {env.TOKEN}" });
-		expect([async?.poll.headers, async?.result?.headers, cancel.call?.headers]).toEqual([
-			credentials,
-			credentials,
-			credentials,
-		]);
+		for (const call of [async!.poll, async!.result, cancel.call]) expect(call!.headers).toEqual(credentials);
 	});
 
 	it.each([
@@ -77,6 +77,8 @@ describe("readMapping", () => {
 		[{ url: "ftp://host/" }, "http.url must be an http or https URL"],
 		[{ port: 70_000 }, "http.port must be an integer from 0 to 65535; it is 70000."],
 		[{ port: 1, reqest: {} }, "http.reqest is unknown. Expected one of"],
+		[{ port: 1, ready: { pth: "/x" } }, "http.ready.pth is unknown. Expected one of everyMs"],
+		[{ port: 1, failed: [{ at: "/a" }, { at: "/b", im: [1] }] }, "http.failed[1].im is unknown. Expected one of at"],
 		[{ port: 1, request: { path: "x" } }, "http.request.path must begin with /"],
 		[{ port: 1, request: { path: "/{inptu.x}" } }, "has the unknown name {inptu.x}"],
 		[{ port: 1, request: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],

@@ -36,8 +36,8 @@ export function readMapping(value: unknown): ReadMapping {
 	const request = root.section("request");
 	const answer = root.section("answer");
 	const timeouts = root.section("timeouts");
-	const stream = readStream(root.object("stream"));
-	const async = readAsync(root.object("async"));
+	const stream = root.optional("stream", readStream);
+	const async = root.optional("async", readAsync);
 	if (stream && async) root.fault("stream", "does not go with http.async: remove one of them.");
 	const call = readCall(request, {
 		roots: FOR_JOB,
@@ -54,27 +54,24 @@ export function readMapping(value: unknown): ReadMapping {
 		ready: readReady(root.section("ready")),
 		request: call,
 		paths: readPaths(request),
-		openai: readOpenAi(root.object("openai")),
+		openai: root.optional("openai", readOpenAi),
 		credentials: Object.fromEntries(Object.entries(call.headers).filter(([, text]) => isCredential(text))),
 		urls: request.oneOf("urls", ["never", "public", "any"], "never"),
 		defaults: isObject(defaults) ? defaults : {},
-		uploads: request.objects("uploads").map(readUpload),
+		uploads: request.objects("uploads", readUpload),
 		answer: {
 			as: answer.oneOf("as", ["auto", "json", "text", "binary"], "auto"),
 			at: readPointer(answer, "at"),
 			maxBytes: answer.integer("maxBytes", { min: 1, max: MAX_ANSWER, fallback: MAX_ANSWER, unit: "bytes" }),
-			files: readFiles(answer.object("files")),
+			files: answer.optional("files", readFiles),
 		},
-		failed: root.objects("failed").map((rule) => {
-			const anyValue = !rule.has("in");
-			const { at, in: values } = readCondition(rule, anyValue);
-			const message = readPointer(rule, "message");
-			rule.end();
-			return { at, in: anyValue ? undefined : values, message };
-		}),
+		failed: root.objects("failed", (rule) => ({
+			...readCondition(rule, { anyValue: true }),
+			message: readPointer(rule, "message"),
+		})),
 		stream,
 		async,
-		progress: readProgress(root.object("progress"), async !== undefined),
+		progress: root.optional("progress", (progress) => readProgress(progress, async !== undefined)),
 		cancel: readCancel(root.section("cancel"), { isAsync: async !== undefined, isAlone: concurrency === 1 }),
 		errors: readErrors(root.section("errors")),
 		concurrency,
@@ -82,8 +79,8 @@ export function readMapping(value: unknown): ReadMapping {
 			connectMs: timeouts.ms("connectMs", 1, 5000),
 			silenceMs: timeouts.ms("silenceMs", 0, 0),
 		},
-		sleep: readSleep(root.object("sleep")),
-		wake: readSleep(root.object("wake")),
+		sleep: root.optional("sleep", readSleep),
+		wake: root.optional("wake", readSleep),
 	};
 	const { silenceMs } = mapping.timeouts;
 	if (async && silenceMs > 0 && silenceMs <= async.everyMs)
@@ -92,7 +89,7 @@ export function readMapping(value: unknown): ReadMapping {
 		answer.fault("at", `is for JSON: remove it or http.answer.as: ${mapping.answer.as}.`);
 	if (!async && namesIn([mapping.answer.at, mapping.failed]).length > 0)
 		root.fault("async", "is missing: pointers with names of submit need it.");
-	for (const reader of [answer, timeouts, request, root]) reader.end();
+	root.end();
 	for (const each of callsOf(mapping)) each.headers = { ...mapping.credentials, ...each.headers };
 	return faults.length === 0 ? { ok: true, mapping } : { ok: false, faults };
 }
@@ -105,7 +102,7 @@ function isCredential(template: string): boolean {
 /** All calls but that of the job. */
 function callsOf({ async, progress, cancel, sleep, wake, uploads, answer }: Mapping): Call[] {
 	const calls = [async?.poll, async?.result, progress?.call, cancel.call, answer.files?.call];
-	calls.push(...uploads.map(({ call }) => call));
+	for (const { call } of uploads) calls.push(call);
 	for (const each of [sleep, wake]) calls.push(each?.call, each?.until?.call);
 	return calls.filter((each) => each !== undefined);
 }
@@ -145,19 +142,16 @@ function readReady(reader: ObjectReader): Ready {
 	if (path !== undefined) checkPath(reader, "path", path, []);
 	if (reader.flag("tcp", false) && path !== undefined)
 		reader.fault("tcp", "does not go with http.ready.path: remove one of them, with null if it is of the preset.");
-	const where = reader.object("where");
+	const where = reader.optional("where", (condition) => readCondition(condition));
 	if (path === undefined && where) reader.fault("where", "needs http.ready.path, whose answer it reads.");
-	const read: Ready = {
+	return {
 		path,
 		status: readStatuses(reader, "status", [200]),
-		where: where && readCondition(where),
+		where,
 		everyMs: reader.ms("everyMs", 10, 1000),
 		timeoutMs: reader.ms("timeoutMs", 10, 5000),
 		lostAfterMs: reader.ms("lostAfterMs", 0, 30_000),
 	};
-	where?.end();
-	reader.end();
-	return read;
 }
 
 function readPaths(request: ObjectReader): Record<string, string> {
@@ -166,14 +160,12 @@ function readPaths(request: ObjectReader): Record<string, string> {
 	return paths;
 }
 
-function readOpenAi(reader: ObjectReader | undefined): OpenAiMapping | undefined {
-	if (!reader) return undefined;
+function readOpenAi(reader: ObjectReader): OpenAiMapping {
 	const routes = reader.list("routes");
 	if (routes.length === 0 || !routes.every((each) => /^(?:GET|POST) \/v1\/[\w./-]+(?:\/\*)?$/.test(String(each))))
 		reader.fault("routes", 'must be a list of routes, such as ["POST /v1/embeddings", "GET /v1/models/*"].');
 	const base = reader.text("base") ?? "/v1";
 	if (!/^(?:\/[\w.-]+)*$/.test(base)) reader.fault("base", "must be a path without a slash at its end, such as /v1.");
-	reader.end();
 	return { routes: routes.map(String), base };
 }
 
@@ -185,12 +177,10 @@ function readErrors(reader: ObjectReader): ErrorMapping {
 	const named = Object.values(lists).flatMap((list) => list ?? []);
 	const without = (defaults: StatusList): StatusList =>
 		defaults.filter((each) => typeof each === "string" || !hasStatus(named, each, true));
-	const read = {
+	return {
 		fail: lists.fail ?? without(["3xx", "4xx", 500]),
 		busy: lists.busy ?? without([408, 425, 429, 503]),
 		lose: lists.lose ?? without([502, 504]),
 		busyMs: reader.ms("busyMs", 0, 60_000),
 	};
-	reader.end();
-	return read;
 }
