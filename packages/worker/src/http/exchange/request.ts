@@ -1,4 +1,5 @@
 /** Makes a request of the templates of a call and the values of a job. */
+import { createHash } from "node:crypto";
 import type { Job } from "../../types.ts";
 import { kitVersion } from "../../version.ts";
 import { JobFailure } from "../job-failure.ts";
@@ -55,11 +56,20 @@ export function jobValues(
 	const merges = added.length > 0 && isObject(given);
 	const input = merges ? { ...Object.fromEntries(added), ...given } : given;
 	return {
-		names: { input, job: { id: job.id, uuid, run }, port, env },
+		names: { input, job: { id: job.id, uuid, run, runUuid: uuidOf(`${uuid}-${run}`) }, port, env },
 		inputText: merges ? withMembers(job.inputText, added) : job.inputText,
 		headers: { "x-request-id": headerText(job.id) },
 		idempotencyKey: headerText(`${uuid}-${run}`),
 	};
+}
+
+/** A UUID made of a text (RFC 9562, version 8), for servers that take no other id. */
+function uuidOf(text: string): string {
+	const hash = createHash("sha256").update(text).digest();
+	hash[6] = (hash[6]! & 0x0f) | 0x80;
+	hash[8] = (hash[8]! & 0x3f) | 0x80;
+	const hex = hash.toString("hex", 0, 16);
+	return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** Adds members to the text of a JSON object, whose own text stays as it is. */

@@ -24,7 +24,7 @@ export async function callServer(
 		const answer = await exchange(server, { ...options, ...request, signal: limit.signal });
 		const { text, end } = await readStart(answer, MAX_BODY);
 		if (limit.isOver) throw new Error("cut");
-		return { status: answer.status, text, value: end === "whole" ? parsed(text) : undefined };
+		return { status: answer.status, text, value: end === "whole" ? parsedJson(text) : undefined };
 	} catch (error) {
 		if (limit.isOver) throw new Error(`no answer within ${withinMs} ms`, { cause: error });
 		throw error;
@@ -33,7 +33,8 @@ export async function callServer(
 	}
 }
 
-function parsed(text: string): unknown {
+/** Undefined for a text that is no JSON. */
+export function parsedJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {

@@ -8,6 +8,7 @@ import { fill, fillPointer } from "../mapping/template.ts";
 import { inList } from "../openai.ts";
 import { type AnswerOptions, parseJson, readOutput, readText } from "./answer.ts";
 import { cancelJob } from "./cancel.ts";
+import { findExisting } from "./existing.ts";
 import { type Send, sendUploads, withFiles } from "./files.ts";
 import { type JobRequestOptions, JobRequests } from "./job-requests.ts";
 import { lossOf } from "./outcome.ts";
@@ -63,9 +64,11 @@ export class JobSession {
 		const { names } = this.#requests;
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, names) === true);
 		try {
-			await sendUploads(mapping.uploads, { names, send: this.#send });
+			const submitted = await this.#findExisting();
+			if (submitted === undefined) await sendUploads(mapping.uploads, { names, send: this.#send });
 			this.#pollProgress();
 			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
+			if (submitted !== undefined) return await this.#runAsync(submitted);
 			const received = await this.#requests.sendJob(asksForStream && stream.as === "sse", (sent) => {
 				this.#isSent = sent;
 				if (sent) silence?.heard();
@@ -149,6 +152,19 @@ export class JobSession {
 			ended: this.#ended.signal,
 			onValue: (value) => this.#progress?.(value),
 		});
+	}
+
+	/** As for {@link findExisting}. */
+	async #findExisting(): Promise<unknown> {
+		const { mapping, context } = this.#options;
+		if (!mapping.async?.existing) return undefined;
+		const { maxBytes } = mapping.answer;
+		const { names } = this.#requests;
+		const found = await findExisting(mapping.async.existing, { names, send: this.#send, maxBytes });
+		if (found === undefined) return undefined;
+		this.#isSent = true;
+		context.log("The server has the job already, of an earlier attempt: it is not submitted again.");
+		return found;
 	}
 
 	/** `submit`: the answer to the submission. */

@@ -82,8 +82,22 @@ export interface OpenAiMapping {
 	base: string;
 }
 
+/**
+ * Finds what an earlier attempt of the same run has submitted, before the request. The server must take an id that the
+ * attempts share, such as `{job.runUuid}`.
+ */
+export interface ExistingMapping {
+	/** A 2xx answer for which `where` holds, and which has the text `contains`, says that the server has the job. */
+	checks: { call: Call; where: Condition | undefined; contains: string | undefined }[];
+	/** Template of what stands for the answer to the submission then. */
+	submit: unknown;
+	/** Called if the server does not have it: removes what is left of an attempt that failed. */
+	discard: Call | undefined;
+}
+
 /** The asynchronous form: the request submits, `poll` asks for the state. */
 export interface AsyncMapping {
+	existing: ExistingMapping | undefined;
 	poll: Call;
 	everyMs: number;
 	state: string;

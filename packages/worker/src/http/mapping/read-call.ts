@@ -105,11 +105,11 @@ export function readStatuses(reader: ObjectReader, name: string, fallback: Statu
 	return valid ? (list as StatusList) : fallback;
 }
 
-/** A JSON pointer, perhaps with names of `submit`. Undefined without the member. */
-export function readPointer(reader: ObjectReader, name: string): string | undefined {
+/** A JSON pointer, perhaps with names. Undefined without the member. */
+export function readPointer(reader: ObjectReader, name: string, roots: Roots = ["submit"]): string | undefined {
 	const pointer = reader.text(name);
 	const fault = pointer === undefined ? undefined : pointerFault(pointer);
 	if (fault !== undefined) reader.fault(name, fault);
-	checkNames(reader, name, pointer, ["submit"]);
+	checkNames(reader, name, pointer, roots);
 	return pointer;
 }

@@ -59,13 +59,16 @@ describe("readMapping", () => {
 				path: "/jobs/{submit.id}",
 				done: ["done"],
 				result: { path: "/r/{submit.id}" },
+				existing: { checks: [{ path: "/queue", contains: "x" }], submit: {}, discard: { path: "/discard" } },
 			},
 			cancel: { path: "/stop" },
 		});
 		if (!read.ok) throw new Error(JSON.stringify(read.faults));
 		const { credentials, async, cancel } = read.mapping;
 		expect(credentials).toEqual({ authorization: "Bearer {env.TOKEN}" });
-		for (const call of [async!.poll, async!.result, cancel.call]) expect(call!.headers).toEqual(credentials);
+		const { existing } = async!;
+		const ofJob = [async!.poll, async!.result, cancel.call, existing!.checks[0]!.call, existing!.discard];
+		for (const call of ofJob) expect(call!.headers).toEqual(credentials);
 	});
 
 	it.each([
@@ -123,6 +126,12 @@ describe("readMapping", () => {
 		[{ port: 1, request: { uploads: [{ path: "/u" }] } }, "http.request.uploads[0].each must be the name of a list"],
 		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
+		[{ port: 1, async: { path: "/a", done: [1], existing: {} } }, "http.async.existing.checks is missing"],
+		[
+			{ port: 1, async: { existing: { checks: [{ path: "/a" }] } } },
+			"http.async.existing.checks[0].contains is missing",
+		],
+		[{ port: 1, async: { existing: { submit: "{submit.id}" } } }, "has the unknown name {submit.id}"],
 	])("refuses %j", (value, sentence) => {
 		const read = readMapping(value);
 		expect(read.ok ? "" : read.faults.map(({ path, message }) => `${path} ${message}`).join("\n")).toContain(sentence);

@@ -101,8 +101,8 @@ function isCredential(template: string): boolean {
 
 /** All calls but that of the job. */
 function callsOf({ async, progress, cancel, sleep, wake, uploads, answer }: Mapping): Call[] {
-	const calls = [async?.poll, async?.result, progress?.call, cancel.call, answer.files?.call];
-	for (const { call } of uploads) calls.push(call);
+	const calls = [async?.poll, async?.result, async?.existing?.discard, progress?.call, cancel.call, answer.files?.call];
+	for (const { call } of [...uploads, ...(async?.existing?.checks ?? [])]) calls.push(call);
 	for (const each of [sleep, wake]) calls.push(each?.call, each?.until?.call);
 	return calls.filter((each) => each !== undefined);
 }

@@ -6,6 +6,7 @@ import type {
 	AsyncMapping,
 	CancelMapping,
 	Condition,
+	ExistingMapping,
 	ProgressMapping,
 	SleepMapping,
 	StreamMapping,
@@ -19,9 +20,12 @@ const FOR_SUBMITTED: Roots = [...FOR_JOB, "submit", "poll"];
 const FOR_NO_JOB: Roots = ["port"];
 
 /** `anyValue`: whether a condition may be without values. */
-export function readCondition(reader: ObjectReader, { anyValue = false } = {}): Condition {
+export function readCondition(
+	reader: ObjectReader,
+	{ anyValue = false, roots }: { anyValue?: boolean; roots?: Roots | undefined } = {},
+): Condition {
 	reader.need("at", "a JSON pointer, such as /status");
-	const at = readPointer(reader, "at") ?? "";
+	const at = readPointer(reader, "at", roots) ?? "";
 	const values = reader.list("in");
 	if (values.length === 0 && (reader.has("in") || !anyValue))
 		reader.fault("in", "is missing: write the list of values that count.");
@@ -29,8 +33,8 @@ export function readCondition(reader: ObjectReader, { anyValue = false } = {}): 
 }
 
 /** The condition of a call that may have none. */
-function readOwnCondition(reader: ObjectReader): Condition | undefined {
-	return ["at", "in"].some((name) => reader.has(name)) ? readCondition(reader) : undefined;
+function readOwnCondition(reader: ObjectReader, roots?: Roots): Condition | undefined {
+	return ["at", "in"].some((name) => reader.has(name)) ? readCondition(reader, { roots }) : undefined;
 }
 
 export function readUpload(reader: ObjectReader): Upload {
@@ -72,6 +76,7 @@ export function readStream(reader: ObjectReader): StreamMapping {
 export function readAsync(reader: ObjectReader): AsyncMapping {
 	reader.need("path", "the path of a poll, such as /jobs/{submit.id}");
 	const read: AsyncMapping = {
+		existing: reader.optional("existing", readExisting),
 		everyMs: reader.ms("everyMs", 10, 1000),
 		state: readPointer(reader, "state") ?? "/status",
 		done: reader.list("done"),
@@ -83,6 +88,23 @@ export function readAsync(reader: ObjectReader): AsyncMapping {
 	};
 	if (read.done.length === 0) reader.fault("done", "is missing: write the states of a job that is done.");
 	return read;
+}
+
+function readExisting(reader: ObjectReader): ExistingMapping {
+	reader.need("checks", 'the calls that find a job, such as [{ path: /queue, contains: "{job.runUuid}" }]');
+	reader.need("submit", 'what the submission answers, such as { id: "{job.runUuid}" }');
+	checkNames(reader, "submit", reader.any("submit"), FOR_JOB);
+	return {
+		checks: reader.objects("checks", (check) => {
+			const contains = check.text("contains");
+			checkNames(check, "contains", contains, FOR_JOB);
+			const where = readOwnCondition(check, FOR_JOB);
+			if (!where) check.need("contains", "a text of the answer, or at and in, which show that the server has the job");
+			return { call: readCall(check, { roots: FOR_JOB, method: "GET" }), where, contains };
+		}),
+		submit: reader.any("submit"),
+		discard: reader.optional("discard", (discard) => readCall(discard, { roots: FOR_JOB, method: "POST" })),
+	};
 }
 
 export function readProgress(reader: ObjectReader, isAsync: boolean): ProgressMapping {

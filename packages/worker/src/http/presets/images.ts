@@ -8,7 +8,13 @@ export const IMAGE_PRESETS: Readonly<Record<string, Preset>> = {
 			ready: { path: "/system_stats" },
 			request: {
 				path: "/prompt",
-				body: { prompt: "{input.workflow}", client_id: "{job.uuid}", extra_data: "{input.extra_data}" },
+				body: {
+					prompt: "{input.workflow}",
+					// Versions before it was taken choose an id themselves, and find no earlier attempt.
+					prompt_id: "{job.runUuid}",
+					client_id: "{job.uuid}",
+					extra_data: "{input.extra_data}",
+				},
 				uploads: [
 					{
 						each: "{input.images}",
@@ -20,6 +26,16 @@ export const IMAGE_PRESETS: Readonly<Record<string, Preset>> = {
 			},
 			// The history has a prompt from its end on. The WebSocket, which has progress, may fall silent for good.
 			async: {
+				// A prompt that ends between the two questions is in the history.
+				existing: {
+					checks: [
+						{ path: "/queue", contains: "{job.runUuid}" },
+						{ path: "/history/{job.runUuid}", at: "/{job.runUuid}/status/status_str", in: ["success"] },
+					],
+					submit: { prompt_id: "{job.runUuid}" },
+					// Polls would find an attempt that was interrupted, and fail the job.
+					discard: { path: "/history", body: { delete: ["{job.runUuid}"] } },
+				},
 				path: "/history/{submit.prompt_id}",
 				everyMs: 500,
 				state: "/{submit.prompt_id}/status/status_str",

@@ -246,6 +246,8 @@ describe("pictures", () => {
 			response.writeHead(200, { "content-disposition": 'filename="a 1.png"', "content-type": "image/png" }).end("PNG"),
 	});
 	const fast = { async: { everyMs: 10 } };
+	/** Of run 1 of job 7f. */
+	const ID = "592b5a97-0adc-873b-9f8e-9e87a3a11649";
 
 	it("comfyui: uploads pictures, waits for the history, and fetches what was made", async () => {
 		const outputs = {
@@ -271,13 +273,27 @@ describe("pictures", () => {
 			},
 		});
 		expect(paths).toEqual([
+			"GET /queue",
+			`GET /history/${ID}`,
+			"POST /history",
 			"POST /upload/image",
 			"POST /prompt",
 			...Array<string>(3).fill("GET /history/p-1"),
 			"GET /view?filename=a+1.png&subfolder=&type=output",
 		]);
-		expect(bodies[0]).toContain('name="image"; filename="in.png"\r\nContent-Type: application/octet-stream\r\n\r\nPNG');
-		expect(JSON.parse(bodies[1]!)).toEqual({ prompt: { 1: { class_type: "X" } }, client_id: "7f" });
+		expect(JSON.parse(bodies[2]!)).toEqual({ delete: [ID] });
+		expect(bodies[3]).toContain('name="image"; filename="in.png"\r\nContent-Type: application/octet-stream\r\n\r\nPNG');
+		expect(JSON.parse(bodies[4]!)).toEqual({ prompt: { 1: { class_type: "X" } }, prompt_id: ID, client_id: "7f" });
+	});
+
+	it.each<[string, string[], object]>([
+		["waits or runs", [], { queue_running: [[7, ID, {}, {}, []]], queue_pending: [] }],
+		["is in the history", [`GET /history/${ID}`], { queue_running: [], queue_pending: [] }],
+	])("comfyui: a prompt of an earlier attempt that %s is not sent again", async (_where, more, queue) => {
+		const history = { [ID]: { outputs: { seed: [1] }, status: { status_str: "success" } } };
+		const table = { ...comfy({}), "GET /queue": sends(queue), [`GET /history/${ID}`]: sends(history) };
+		const { output, paths } = await run("comfyui", { workflow: {} }, table, fast);
+		expect([output, paths]).toEqual([{ seed: [1] }, ["GET /queue", ...more, `GET /history/${ID}`]]);
 	});
 
 	it.each<[string, Record<string, Answer>, object]>([
