@@ -6,8 +6,9 @@ import { atPointer, textOf } from "./template.ts";
 /** Bytes, about, of the server's own words in the error of a job. */
 export const SHOWN_BYTES = 4096;
 
-export function holds({ at, in: values }: Condition, value: unknown): boolean {
+export function holds({ at, in: values, atMost }: Condition, value: unknown): boolean {
 	const found = atPointer(value, at);
+	if (atMost !== undefined) return typeof found === "number" && found <= atMost;
 	if (values === undefined) return found !== undefined && found !== null && found !== false;
 	return values.some((each) => isDeepStrictEqual(each, found));
 }

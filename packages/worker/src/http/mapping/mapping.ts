@@ -40,10 +40,11 @@ export interface Upload {
 /** Where the server is: a port of 127.0.0.1, a UNIX socket, or the address of a server that runs elsewhere. */
 export type Place = { port: number } | { socket: string } | { url: string };
 
-/** True for JSON that has one of `in` at `at`. Without it: any but null and false. */
+/** True for JSON that has one of `in` at `at`, or a number of at most `atMost`. Without both: any but null and false. */
 export interface Condition {
 	at: string;
 	in: unknown[] | undefined;
+	atMost?: number | undefined;
 }
 
 export interface Ready {
@@ -138,6 +139,8 @@ export interface ErrorMapping {
 
 /** Freeing the server's GPU memory, or taking it again: a call, then polls until the condition holds. */
 export interface SleepMapping {
+	/** A list of the server, at `at` of the answer: the call is made for each element, `{each}` in it. */
+	each: { call: Call; at: string } | undefined;
 	call: Call;
 	until: { call: Call; status: StatusList; where: Condition | undefined } | undefined;
 }

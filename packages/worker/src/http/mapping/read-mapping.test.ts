@@ -62,13 +62,15 @@ describe("readMapping", () => {
 				existing: { checks: [{ path: "/queue", contains: "x" }], submit: {}, discard: { path: "/discard" } },
 			},
 			cancel: { path: "/stop" },
+			sleep: { path: "/sleep", each: { path: "/models", at: "" }, until: { path: "/models" } },
 		});
 		if (!read.ok) throw new Error(JSON.stringify(read.faults));
-		const { credentials, async, cancel } = read.mapping;
+		const { credentials, async, cancel, sleep } = read.mapping;
 		expect(credentials).toEqual({ authorization: "Bearer {env.TOKEN}" });
 		const { existing } = async!;
 		const ofJob = [async!.poll, async!.result, cancel.call, existing!.checks[0]!.call, existing!.discard];
-		for (const call of ofJob) expect(call!.headers).toEqual(credentials);
+		const others = [sleep!.call, sleep!.each!.call, sleep!.until!.call];
+		for (const call of [...ofJob, ...others]) expect(call!.headers).toEqual(credentials);
 	});
 
 	it.each([
@@ -126,6 +128,11 @@ describe("readMapping", () => {
 		[{ port: 1, request: { uploads: [{ path: "/u" }] } }, "http.request.uploads[0].each must be the name of a list"],
 		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
+		[{ port: 1, sleep: { path: "/{each.x}" } }, "has the unknown name {each.x}"],
+		[{ port: 1, sleep: { path: "/x", each: { path: "/ps" } } }, "http.sleep.each.at is missing"],
+		[{ port: 1, sleep: { path: "/x", until: { at: "/x" } } }, "http.sleep.until.in is missing"],
+		[{ port: 1, sleep: { path: "/x", until: { at: "/x", atMost: "1" } } }, "http.sleep.until.atMost must be a number"],
+		[{ port: 1, failed: [{ at: "/a", in: [1], atMost: 1 }] }, "http.failed[0].atMost does not go with in"],
 		[{ port: 1, async: { path: "/a", done: [1], existing: {} } }, "http.async.existing.checks is missing"],
 		[
 			{ port: 1, async: { existing: { checks: [{ path: "/a" }] } } },

@@ -103,7 +103,7 @@ function isCredential(template: string): boolean {
 function callsOf({ async, progress, cancel, sleep, wake, uploads, answer }: Mapping): Call[] {
 	const calls = [async?.poll, async?.result, async?.existing?.discard, progress?.call, cancel.call, answer.files?.call];
 	for (const { call } of [...uploads, ...(async?.existing?.checks ?? [])]) calls.push(call);
-	for (const each of [sleep, wake]) calls.push(each?.call, each?.until?.call);
+	for (const each of [sleep, wake]) calls.push(each?.call, each?.each?.call, each?.until?.call);
 	return calls.filter((each) => each !== undefined);
 }
 

@@ -27,14 +27,17 @@ export function readCondition(
 	reader.need("at", "a JSON pointer, such as /status");
 	const at = readPointer(reader, "at", roots) ?? "";
 	const values = reader.list("in");
-	if (values.length === 0 && (reader.has("in") || !anyValue))
+	const atMost = reader.any("atMost");
+	if (atMost !== undefined && typeof atMost !== "number") reader.fault("atMost", "must be a number.");
+	if (atMost !== undefined && reader.has("in")) reader.fault("atMost", "does not go with in: remove one of them.");
+	if (values.length === 0 && (reader.has("in") || !(anyValue || atMost !== undefined)))
 		reader.fault("in", "is missing: write the list of values that count.");
-	return { at, in: reader.has("in") ? values : undefined };
+	return { at, in: reader.has("in") ? values : undefined, atMost: typeof atMost === "number" ? atMost : undefined };
 }
 
 /** The condition of a call that may have none. */
 function readOwnCondition(reader: ObjectReader, roots?: Roots): Condition | undefined {
-	return ["at", "in"].some((name) => reader.has(name)) ? readCondition(reader, { roots }) : undefined;
+	return ["at", "in", "atMost"].some((name) => reader.has(name)) ? readCondition(reader, { roots }) : undefined;
 }
 
 export function readUpload(reader: ObjectReader): Upload {
@@ -145,8 +148,13 @@ export function readCancel(
 
 export function readSleep(reader: ObjectReader): SleepMapping {
 	reader.need("path", "the path of the call, such as /sleep");
+	const each = reader.optional("each", (list) => {
+		list.need("at", "a JSON pointer to the list, such as /models");
+		return { call: readCall(list, { roots: FOR_NO_JOB, method: "GET" }), at: readPointer(list, "at", []) ?? "" };
+	});
 	return {
-		call: readCall(reader, { roots: FOR_NO_JOB, method: "POST" }),
+		each,
+		call: readCall(reader, { roots: each ? [...FOR_NO_JOB, "each"] : FOR_NO_JOB, method: "POST" }),
 		until: reader.optional("until", (until) => ({
 			call: readCall(until, { roots: FOR_NO_JOB, method: "GET" }),
 			status: readStatuses(until, "status", [200]),

@@ -59,6 +59,13 @@ export const IMAGE_PRESETS: Readonly<Record<string, Preset>> = {
 				},
 			},
 			cancel: { path: "/interrupt", body: { prompt_id: "{submit.prompt_id}" } },
+			// It answers at once, and frees the memory later. The next prompt loads the models again. The memory of PyTorch
+			// is that of this server alone, so that the bound does not depend on the GPU and on what else runs there.
+			sleep: {
+				path: "/free",
+				body: { unload_models: true, free_memory: true },
+				until: { path: "/system_stats", at: "/devices/0/torch_vram_total", atMost: 1_073_741_824 },
+			},
 		},
 	},
 	a1111: {

@@ -81,6 +81,13 @@ export const LANGUAGE_MODEL_PRESETS: Readonly<Record<string, Preset>> = {
 			},
 			stream: { as: "ndjson", error: "/error" },
 			openai: { routes: OPENAI_ROUTES },
+			// The next request loads its model again.
+			sleep: {
+				each: { path: "/api/ps", at: "/models" },
+				path: "/api/generate",
+				body: { model: "{each.name}", keep_alive: 0 },
+				until: { path: "/api/ps", at: "/models", in: [[]] },
+			},
 		},
 	},
 	tgi: {

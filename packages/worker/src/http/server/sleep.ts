@@ -1,11 +1,12 @@
 /** `sluice-http sleep` and `wake`: frees the server's GPU memory, and takes it again. */
 import type { Clock } from "../../clock.ts";
-import { type Server, serverAt } from "../exchange/connection.ts";
+import { serverAt } from "../exchange/connection.ts";
 import { prepareRequest } from "../exchange/request.ts";
-import { callServer } from "../exchange/server-call.ts";
+import { type CallAnswer, callServer } from "../exchange/server-call.ts";
 import { holds } from "../mapping/condition.ts";
 import { hideCredentials } from "../mapping/credentials.ts";
 import { type Call, hasStatus, type Mapping, type SleepMapping } from "../mapping/mapping.ts";
+import { atPointer, type Names } from "../mapping/template.ts";
 import type { WorkerFiles } from "./worker-files.ts";
 
 export interface SleepOptions {
@@ -38,22 +39,24 @@ export async function wakeServer(options: SleepOptions): Promise<void> {
 	options.files.setAsleep(false);
 }
 
-async function callUntil({ call, until }: SleepMapping, options: SleepOptions): Promise<void> {
-	const { mapping, files, clock } = options;
-	const port = files.readPort();
-	const server = serverAt(mapping.place, port);
-	const answer = await send(server, call, options, port);
-	if (answer.status < 200 || answer.status > 299)
-		throw new Error(
-			hideCredentials(
-				mapping,
-				options.env,
-			)(`${call.method} ${call.path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`),
-		);
+async function callUntil({ each, call, until }: SleepMapping, options: SleepOptions): Promise<void> {
+	const { mapping, env, clock } = options;
+	const hide = hideCredentials(mapping, env);
+	async function sendChecked(checked: Call, more: Names): Promise<CallAnswer> {
+		const answer = await send(checked, options, more);
+		if (answer.status >= 200 && answer.status <= 299) return answer;
+		const { method, path } = checked;
+		throw new Error(hide(`${method} ${path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`));
+	}
+	if (each) {
+		const list = atPointer((await sendChecked(each.call, {})).value, each.at);
+		if (!Array.isArray(list)) throw new Error(`The answer to ${each.call.path} has no list at ${each.at}.`);
+		for (const item of list) await sendChecked(call, { each: item as unknown });
+	} else await sendChecked(call, {});
 	if (!until) return;
 	for (;;) {
 		// A server that moves gigabytes may answer nothing for a time.
-		const state = await send(server, until.call, options, port).catch(() => undefined);
+		const state = await send(until.call, options, {}).catch(() => undefined);
 		const isMet = state && hasStatus(until.status, state.status) && (!until.where || holds(until.where, state.value));
 		if (isMet) return;
 		await clock.sleep(mapping.ready.everyMs);
@@ -63,12 +66,13 @@ async function callUntil({ call, until }: SleepMapping, options: SleepOptions): 
 /** The call itself may take as long as the memory takes to move. */
 const CALL_MS = 600_000;
 
-async function send(server: Server, call: Call, options: SleepOptions, port: number | undefined) {
-	const { mapping, env, clock, randomId } = options;
+async function send(call: Call, options: SleepOptions, more: Names): Promise<CallAnswer> {
+	const { mapping, env, files, clock, randomId } = options;
 	const limits = { connectMs: mapping.timeouts.connectMs, clock };
-	const values = { names: { port: port ?? placePort(mapping), env }, inputText: "null", headers: {} };
+	const port = files.readPort();
+	const values = { names: { port: port ?? placePort(mapping), env, ...more }, inputText: "null", headers: {} };
 	const request = await prepareRequest(call, values, { ...limits, urls: "never", randomId });
-	return await callServer(server, request, { ...limits, withinMs: CALL_MS });
+	return await callServer(serverAt(mapping.place, port), request, { ...limits, withinMs: CALL_MS });
 }
 
 function placePort({ place }: Mapping): number | undefined {
