@@ -13,7 +13,7 @@ import {
 } from "../../../../test/support/worker-kit/http-servers.ts";
 import { mappingOf } from "../../../../test/support/worker-kit/mapping.ts";
 import { scriptedService, type ScriptedService } from "../../../../test/support/worker-kit/scripted-service.ts";
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { runAdapter } from "./adapter.ts";
 import { sleepServer, wakeServer } from "./server/sleep.ts";
 import { workerFiles } from "./server/worker-files.ts";
@@ -45,7 +45,9 @@ function adapterOf(
 		isLaunched = true,
 		memoryBytes = () => 0,
 		folder = mkdtempSync(join(tmpdir(), "sluice-test-")),
-	}: { isLaunched?: boolean; memoryBytes?: () => number; folder?: string } = {},
+		clock = systemClock,
+		exitMs = 0,
+	}: { isLaunched?: boolean; memoryBytes?: () => number; folder?: string; clock?: Clock; exitMs?: number } = {},
 ) {
 	const lines: string[] = [];
 	const stopping = new AbortController();
@@ -57,7 +59,8 @@ function adapterOf(
 		randomId: randomUUID,
 		signal: stopping.signal,
 		folder,
-		clock: systemClock,
+		clock,
+		exitMs,
 		random: () => 0.5,
 		argv: [],
 		cwd: "/",
@@ -188,6 +191,58 @@ describe("the adapter", () => {
 			{ reason: "read ECONNRESET", loss: true },
 			{ reason: expect.stringContaining("cannot be reached: connect ECONNREFUSED"), loss: false },
 		]);
+	});
+
+	/** A job whose server ends the connection and is not ready then. `waiting`: until the adapter waits `exitMs`. */
+	async function broken(isLaunched: boolean) {
+		const scripted = await service();
+		scripted.script = ({ route }, response) => {
+			if (route.startsWith("job-take")) response.setHeader("sluice-job-return", "1");
+		};
+		const wait = Promise.withResolvers<void>();
+		const waiting = Promise.withResolvers<void>();
+		const clock: Clock = {
+			...systemClock,
+			sleep(ms, signal) {
+				if (ms !== 77_777) return systemClock.sleep(ms, signal);
+				waiting.resolve();
+				return wait.promise;
+			},
+		};
+		let isBroken = false;
+		const server = await serving(({ url }, response) => {
+			if (url === "/health") return response.writeHead(isBroken ? 500 : 200).end();
+			isBroken = true;
+			return response.socket!.destroy();
+		});
+		const ready = { path: "/health", lostAfterMs: 60_000 };
+		const adapter = adapterOf(scripted, { port: server.port, ready }, { isLaunched, clock, exitMs: 77_777 });
+		scripted.give({ id: "a", input: 1 });
+		return { scripted, wait, waiting: waiting.promise, ...adapter };
+	}
+
+	it("waits for the end of a server that the launcher has started, before it reports a loss", async () => {
+		const { scripted, wait, waiting } = await broken(true);
+		await waiting;
+		expect(scripted.of("job-done")).toEqual([]);
+		wait.resolve();
+		const { body } = await scripted.until((one) => one.route === "job-done");
+		expect(JSON.parse(body).return).toMatchObject({ loss: true });
+	});
+
+	it("reports no loss if the launcher ends it with its server", async () => {
+		const { scripted, wait, waiting, exit, stop } = await broken(true);
+		await waiting;
+		void stop();
+		wait.resolve();
+		expect(await exit).toBe(69);
+		expect(scripted.of("job-done")).toEqual([]);
+	});
+
+	it("does not wait for the end of a server that runs elsewhere", async () => {
+		const { scripted } = await broken(false);
+		const { body } = await scripted.until((one) => one.route === "job-done");
+		expect(JSON.parse(body).return).toMatchObject({ loss: true });
 	});
 
 	it("a launched worker whose server is lost exits with 69", async () => {

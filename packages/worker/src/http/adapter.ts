@@ -28,6 +28,11 @@ export interface AdapterOptions extends Omit<Environment, "fail"> {
 	folder?: string;
 	/** Memory of this process, resident. */
 	memoryBytes: () => number;
+	/**
+	 * Time for the end of a server that no longer answers, ms. Until then the loss of its job is not reported: the
+	 * server's exit code, which the adapter sees of a child and the launcher of a container, says more. Default 1000.
+	 */
+	exitMs?: number;
 	/** Called when a job has ended on the server, before its report. */
 	onJob?: (end: JobEnd) => void;
 }
@@ -41,7 +46,7 @@ const LOST = 69;
 const STOPPED = 143;
 /** Time for reports of jobs that have ended, before the worker ends with its server, ms. */
 const REPORT_MS = 5000;
-/** Time for the exit code of a server that no longer answers, ms. */
+/** Default of {@link AdapterOptions.exitMs}. */
 const EXIT_MS = 1000;
 /** Exit code in place of a server in another container that must be ended: as of SIGKILL. */
 const KILLED = 137;
@@ -51,7 +56,7 @@ const KILLED = 137;
  * server has ended or was lost. The jobs on it count as lost then, as those of any worker that ends with jobs.
  */
 export async function runAdapter(options: AdapterOptions): Promise<number> {
-	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes, onJob } = options;
+	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes, exitMs = EXIT_MS, onJob } = options;
 	const hide = hideCredentials(mapping, env);
 	const writeLine = createLog(readLogSettings(env), write);
 	const log: Log = (level, message, jobId) => writeLine(level, hide(message), jobId);
@@ -116,8 +121,14 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			},
 			async probe() {
 				if (await readiness.probe()) return true;
-				if (!child) return false;
-				const hasEnded = await Promise.race([child.ended.then(() => true), clock.sleep(EXIT_MS)]);
+				if (!child && !isLaunched) return false;
+				const end = child ? [child.ended.then(() => true)] : [];
+				let hasEnded = await Promise.race([...end, clock.sleep(exitMs)]);
+				if (!child && stops > 0 && !(await readiness.probe())) {
+					// The launcher ends the adapter of a server that has ended.
+					fatal.resolve(LOST);
+					hasEnded = true;
+				}
 				// The worker ends with its server now, and the service counts the loss by the exit code.
 				if (hasEnded) await new Promise(() => {});
 				return false;
