@@ -70,8 +70,11 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	readonly sharesGpus?: boolean;
 	/** Whether idle workers can sleep: the launcher has `run`, and this machine's GPUs are assigned to them. */
 	canSleep?(settings: S): boolean;
-	/** Whether it can start workers that are adapters (`WorkerSpec.adapter`). */
-	readonly adapts?: true;
+	/**
+	 * Whether it can start workers that are adapters (`WorkerSpec.adapter`), and how their server runs: as a child of the
+	 * adapter, or in a container of its own, which knows no port that the adapter chooses and shares no socket with it.
+	 */
+	readonly adapts?: "child" | "container";
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Rules between settings. Fields are without `launcher.`. */

@@ -29,7 +29,12 @@ export function sharesGpus(type: string): boolean {
 
 /** Whether workers of this type can be adapters of HTTP servers: an external worker is what its operator starts. */
 export function adapts(type: string): boolean {
-	return !isManaged(type) || (definitionOf(type)?.adapts ?? false);
+	return !isManaged(type) || definitionOf(type)?.adapts !== undefined;
+}
+
+/** Whether the server of an HTTP worker is in a container of its own, apart from its adapter. */
+export function isServerContained(type: string): boolean {
+	return definitionOf(type)?.adapts === "container";
 }
 
 export function canSleep(settings: LauncherSettings): boolean {

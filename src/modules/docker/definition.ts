@@ -12,7 +12,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 		"or of the hosts of the configuration; started when jobs arrive and stopped when none are left.",
 	managed: true,
 	sharesGpus: true,
-	adapts: true,
+	adapts: "container",
 	canSleep: ({ hosts }) => hosts === undefined,
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,

@@ -1,12 +1,14 @@
 /** The setting `http` of endpoints. */
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import type { EndpointMember } from "../../kernel/core/endpoints/endpoint-member.ts";
-import { adapts, isManaged, LAUNCHERS, runsImages } from "../../kernel/launchers/index.ts";
+import { adapts, isManaged, isServerContained, LAUNCHERS } from "../../kernel/launchers/index.ts";
 import { type Fault, listText } from "../../kernel/lib/schema.ts";
 import { type HttpSetting, PRESET_NAMES, resolveHttp } from "./resolve.ts";
 
 /** Faults that an answer has at most. */
 const MOST_FAULTS = 100;
+
+const CONTAINED = "Write the port on which its program listens, such as http.port: 8000.";
 
 export const HTTP: EndpointMember<HttpSetting> = {
 	name: "http",
@@ -51,12 +53,12 @@ function placeFaults(place: object, { launcher: { type } }: Endpoint): Fault[] {
 			"url",
 			`is for the launcher external: write the port on which the server that ${type} starts listens.`,
 		);
-	if ("socket" in place && runsImages(type))
-		return fault("socket", "is not seen outside the server's container: write http.port, the port of the image.");
-	if ("port" in place && place.port === 0 && (runsImages(type) || !isLaunched))
-		return fault(
-			"port",
-			"must be the port on which the server listens; 0 is for a program that is started with {port}.",
-		);
+	if ("socket" in place && isServerContained(type))
+		return fault("socket", `is not seen by workers of ${type}, whose server has a container of its own. ${CONTAINED}`);
+	if (!("port" in place) || place.port !== 0) return [];
+	if (isServerContained(type))
+		return fault("port", `must not be 0 for workers of ${type}: a container has ports of its own. ${CONTAINED}`);
+	if (!isLaunched)
+		return fault("port", "must be the port on which the server listens; 0 is for a command that is given {port}.");
 	return [];
 }

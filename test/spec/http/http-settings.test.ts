@@ -46,9 +46,14 @@ describe("the setting http", () => {
 			/^http\.port must be the port on which the server/,
 		],
 		[
-			"a launcher whose workers cannot be adapters",
-			{ launcher: { type: "kubernetes", image: "a" }, http: { port: 1 } },
-			/^http is for the launchers .*process.* and external; workers of kubernetes take jobs themselves\./,
+			"a port to choose, in a container",
+			{ launcher: { type: "docker", image: "a" }, http: { preset: "vllm", port: 0 } },
+			/^http\.port must not be 0 for workers of docker: .* Write the port .*http\.port: 8000\.$/,
+		],
+		[
+			"a socket in a container",
+			{ launcher: { type: "docker", image: "a" }, http: { preset: "vllm", socket: "/tmp/a" } },
+			/^http\.socket is not seen by workers of docker, .* Write the port .*http\.port: 8000\.$/,
 		],
 		[
 			"more than an environment variable holds",

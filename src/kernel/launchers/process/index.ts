@@ -13,7 +13,7 @@ export const PROCESS: LauncherDefinition<ProcessSettings> = {
 		"Workers are processes on the machine of the service, started when jobs arrive and stopped when none are left.",
 	managed: true,
 	sharesGpus: true,
-	adapts: true,
+	adapts: "child",
 	canSleep: () => true,
 	settings: SETTINGS,
 	resolvePaths: (settings, folder) => ({
