@@ -1,10 +1,10 @@
 import { MEMBERS } from "#endpoint-members";
-import { listText, type Schema, type Fault, missing, sentence } from "../lib/schema.ts";
+import { type Fault, isObject, listText, missing, type Schema, sentence } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { memberOf } from "../core/endpoints/endpoint-member.ts";
 import { endpointSchema } from "../core/endpoints/endpoint-schema.ts";
 import { SLEEP } from "../core/endpoints/worker-schema.ts";
-import { type Endpoint, parseEndpoint } from "../core/endpoints/endpoint.ts";
+import { type Endpoint, mergeSettings, parseEndpoint } from "../core/endpoints/endpoint.ts";
 import { canSleep, launcherFaults, LAUNCHERS, sharesGpus } from "./index.ts";
 
 /** One branch per launcher, discriminated by `type`. */
@@ -54,6 +54,16 @@ export function readEndpoint(id: string, raw: unknown): ReturnType<typeof parseE
 		...memberFaults(endpoint),
 	];
 	return faults.length === 0 ? read : { ok: false, faults };
+}
+
+/** Applies a patch as {@link mergeSettings} does, but an object in it changes what a module's value stands for. */
+export function patchSettings(current: Readonly<Record<string, unknown>>, patch: unknown): unknown {
+	const given = isObject(patch) ? patch : {};
+	const values = MEMBERS.flatMap(({ name, asObject }) => {
+		const value = current[name];
+		return asObject && value !== undefined && isObject(given[name]) ? [[name, asObject(value)] as const] : [];
+	});
+	return mergeSettings({ ...current, ...Object.fromEntries(values) }, patch);
 }
 
 function memberFaults(endpoint: Endpoint): Fault[] {

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import type { EndpointMember } from "../../kernel/core/endpoints/endpoint-member.ts";
 import { adapts, isManaged, isServerContained, LAUNCHERS } from "../../kernel/launchers/index.ts";
 import { type Fault, listText } from "../../kernel/lib/schema.ts";
-import { type HttpSetting, PRESET_NAMES, resolveHttp } from "./resolve.ts";
+import { type HttpSetting, membersOf, PRESET_NAMES, resolveHttp } from "./resolve.ts";
 
 /** Faults that an answer has at most. */
 const MOST_FAULTS = 100;
@@ -29,6 +29,7 @@ export const HTTP: EndpointMember<HttpSetting> = {
 		if (!read.ok) return read.faults.slice(0, MOST_FAULTS).map(({ path, message }) => ({ field: path, message }));
 		return placeFaults(read.mapping.place, endpoint);
 	},
+	asObject: membersOf,
 	hasSleep(value) {
 		const read = resolveHttp(value, { isLaunched: false });
 		// One that cannot be read has faults of its own.

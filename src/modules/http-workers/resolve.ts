@@ -42,6 +42,7 @@ function hasPlace(given: HttpSetting): boolean {
 	});
 }
 
-function membersOf(given: HttpSetting): Readonly<Record<string, unknown>> {
+/** The name of a preset stands for an object with it. */
+export function membersOf(given: HttpSetting): Readonly<Record<string, unknown>> {
 	return isObject(given) ? given : { preset: given };
 }

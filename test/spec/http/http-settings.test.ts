@@ -87,6 +87,20 @@ describe("the setting http", () => {
 		expect(without.json).not.toHaveProperty("http");
 	});
 
+	it("D39: the name of a preset stays when a merge patch changes a member of its mapping", async () => {
+		const path = "/v1/endpoints/named";
+		const patched = async (http: unknown): Promise<unknown> =>
+			(await call(service.url, path, { method: "PATCH", body: { http } })).json.http;
+		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, http: "docling" } });
+		expect(await patched({ concurrency: 4 })).toEqual({ preset: "docling", concurrency: 4 });
+		expect((await call(service.url, `${path}/http`)).json.mapping).toMatchObject({
+			concurrency: 4,
+			request: { path: "/v1/convert/source/async" },
+		});
+		expect(await patched("docling"), "a text replaces the object").toBe("docling");
+		expect(await patched({ preset: "raw", port: 8000 })).toEqual({ preset: "raw", port: 8000 });
+	});
+
 	it("D50: a rollback returns to the mapping of the earlier version", async () => {
 		const path = "/v1/endpoints/returned";
 		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, http: { port: 1 } } });

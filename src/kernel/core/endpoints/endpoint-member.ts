@@ -15,6 +15,11 @@ export interface EndpointMember<Value = unknown> {
 	 * endpoint, such as `http.request.path`.
 	 */
 	faults(value: Value, endpoint: Endpoint): Fault[];
+	/**
+	 * The object that a value of another type stands for: a merge patch with an object changes it. Without this function
+	 * the patch replaces such a value (RFC 7396).
+	 */
+	asObject?(value: Value): Readonly<Record<string, unknown>>;
 	/** Whether workers can sleep without commands in the setting `sleep`: `sluice-http sleep` and `wake` do it. */
 	hasSleep?(value: Value): boolean;
 }

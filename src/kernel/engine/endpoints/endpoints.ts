@@ -1,11 +1,11 @@
-import { type Endpoint, ENDPOINT_DEFAULTS, mergeSettings } from "../../core/endpoints/endpoint.ts";
+import { type Endpoint, ENDPOINT_DEFAULTS } from "../../core/endpoints/endpoint.ts";
 import { changesBetween, type SettingChange } from "../../core/endpoints/endpoint-changes.ts";
 import { launchedSettings, withLaunched } from "../../core/releases/launched-settings.ts";
 import { ApiError, badRequest } from "../../core/errors.ts";
 import { resourceNotFound, usedResources, uses } from "../../core/endpoints/used-resources.ts";
 import { isReserved, reservedFaults } from "../../core/endpoints/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
-import { readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { patchSettings, readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";
 import type { Fault } from "../../lib/schema.ts";
 import { isManaged, missingHere } from "../../launchers/index.ts";
@@ -127,7 +127,7 @@ export class Endpoints {
 
 	/** Changes the settings in `patch`; `null` restores a default. */
 	update(id: string, patch: unknown, origin = BY_API): Promise<EndpointEntry> {
-		return this.change(id, (before) => mergeSettings(withoutId(before), patch), origin);
+		return this.change(id, (before) => patchSettings(withoutId(before), patch), origin);
 	}
 
 	/** Changes an endpoint. `changed` returns all its settings, or a promise of them; it may run several times. */
