@@ -64,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
 		files: guides(
 			"endpoints",
 			"http-workers",
+			"http-presets",
 			"endpoints-in-git",
 			"gpus",
 			"models",
