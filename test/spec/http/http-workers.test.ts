@@ -1,6 +1,7 @@
 /** HTTP workers as workers: their start, their replacement, their sleep, their end. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { call, folder, type Folder, startService, type TestService } from "../../support/service.ts";
+import { explained } from "../../../src/cli/commands/jobs/workers.ts";
 import { processTable } from "../../../src/kernel/launchers/process/process-table.ts";
 import { untilFits } from "../../support/until.ts";
 import { httpEndpoints, over, ran, submitted } from "./http-endpoints.ts";
@@ -28,15 +29,23 @@ describe("an HTTP worker", () => {
 	it("D29: whose server never gets ready names its last answer", async () => {
 		bed.setLoading(true);
 		await serve({ ep: bed.endpoint({}, { initTimeoutMs: 8000, stopGraceMs: 60_000 }) });
-		await submitted(service.url, "ep", { route: "echo" });
+		const id = await submitted(service.url, "ep", { route: "echo" });
 		const { reason } = await untilFits(
 			async () => (await call(service.url, "/v1/endpoints/ep")).json,
 			(found) => found.reason?.lastLine?.includes("GET /ready"),
 		);
-		expect(reason).toMatchObject({
-			code: "init_timeout",
-			lastLine: "Error: the server did not become ready. GET /ready: HTTP 503 loading model.",
-		});
+		const lastLine = "Error: the server did not become ready. GET /ready: HTTP 503 loading model.";
+		expect(reason).toMatchObject({ code: "init_timeout", lastLine });
+		// As `sluice endpoints` and `sluice workers list` show it.
+		expect(explained(reason, Date.now())).toContain(`It printed: ${lastLine}`);
+		const { ended } = (await call(service.url, "/v1/endpoints/ep/workers?ended=true")).json;
+		expect(ended).toContainEqual(expect.objectContaining({ code: "init_timeout", lastLine }));
+		expect((await call(service.url, `/v2/ep/status/${id}`)).json).toMatchObject({ status: "IN_QUEUE" });
+		bed.setLoading(false);
+		await call(service.url, "/v1/endpoints/ep/workers/start", { method: "POST" });
+		const job = await over(service.url, "ep", id);
+		expect(job).toMatchObject({ status: "COMPLETED" });
+		expect(job).not.toHaveProperty("retries");
 	});
 
 	it("D50: is replaced when its mapping changes, and only then", async () => {
