@@ -21,6 +21,9 @@ export interface PodName {
 
 export type Cluster = ReturnType<typeof openCluster>;
 
+/** The service's container in Pods of the chart and the overlays. */
+const SERVICE_CONTAINER = "sluice";
+
 export interface PodEvent {
 	reason: string;
 	message: string;
@@ -76,6 +79,17 @@ export function openCluster(
 				if (statusOf(error) !== 404) throw error;
 			});
 			return pod?.metadata.uid === uid ? pod : undefined;
+		},
+		/** Returns the image of the service; undefined if it runs in no Pod of this cluster, or may not read it. */
+		async ownImage(): Promise<string | undefined> {
+			const { ownPod } = q.connection;
+			if (!ownPod) return undefined;
+			const path = `/api/v1/namespaces/${encodeURIComponent(ownPod.namespace)}/pods/${ownPod.name}`;
+			const pod = await client.call<Pod>("GET", path).catch((error: unknown) => {
+				if (statusOf(error) !== 403 && statusOf(error) !== 404) throw error;
+			});
+			const containers = pod?.spec?.containers ?? [];
+			return (containers.find(({ name }) => name === SERVICE_CONTAINER) ?? containers[0])?.image;
 		},
 		async setBusy({ name, uid }: PodName, busy: boolean): Promise<void> {
 			const annotations = Object.fromEntries(

@@ -14,7 +14,7 @@ import { isUnanswered, Refusal, sentenceOf } from "./api/client.ts";
 import { connectionOf } from "./api/credentials.ts";
 import { type Cluster, openCluster, type Place, type PodEvent, type PodName } from "./cluster.ts";
 import { podNames, shortHash } from "./objects/names.ts";
-import { podOf, secretOf, usesHostNetwork } from "./objects/objects.ts";
+import { podOf, secretsOf, usesHostNetwork } from "./objects/objects.ts";
 import { endpointOf, type Pod, serviceOf, workerOf } from "./pods/pod-status.ts";
 import { PodWorker } from "./pods/pod-worker.ts";
 import { roomInPool } from "../../kernel/launchers/room.ts";
@@ -34,7 +34,7 @@ type Spec = WorkerSpec<KubernetesSettings>;
 
 /**
  * The `kubernetes` launcher (D25, D34), one bare Pod per worker. A handle is the {@link Place} of the Pod with its
- * name, its uid, and the tries of its image.
+ * name, its uid, and the tries of its images.
  */
 export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implements Launcher {
 	readonly name = "kubernetes";
@@ -64,11 +64,12 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		const service = shortHash(spec.serviceId);
 		const cluster = await this.#clusterAt({ context, namespace, service });
 		await cluster.watch.ready(START_MS);
+		const adapterImage = spec.adapter && (await adapterImageOf(settings, cluster));
 		const worker = this.add(this.#worker({ id, endpoint, cluster, tries }));
 		let pod: PodName | undefined;
 		try {
-			pod = await this.#createPod(spec, cluster);
-			await cluster.createSecret(secretOf(spec, pod));
+			pod = await this.#createPod(spec, cluster, adapterImage);
+			for (const secret of secretsOf(spec, pod)) await cluster.createSecret(secret);
 			if (!this.isWatched(worker)) throw new Error("another server starts its workers now");
 			worker.begin(pod);
 			const { name, uid } = pod;
@@ -238,7 +239,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 	}
 
 	/** Takes the first free name of the endpoint and puts it into `#creating`. */
-	async #createPod(spec: Spec, cluster: Cluster): Promise<PodName> {
+	async #createPod(spec: Spec, cluster: Cluster, adapterImage: string | undefined): Promise<PodName> {
 		const names = podNames(spec);
 		const refused = new Set<string>();
 		const giveUpAt = this.clock.now() + START_MS;
@@ -257,7 +258,7 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 			}
 			this.#creating.add(name);
 			try {
-				return await cluster.create(podOf(spec, name));
+				return await cluster.create(podOf(spec, name, adapterImage));
 			} catch (error) {
 				this.#creating.delete(name);
 				if (!(error instanceof Refusal) || error.reason !== "AlreadyExists") throw error;
@@ -291,4 +292,13 @@ export class KubernetesLauncher extends WatchedWorkers<PodWorker, Spec> implemen
 		if (seen || !isSynced) return seen ?? "unknown";
 		return await find(pod, ADOPT_MS).catch(() => "unknown" as const);
 	}
+}
+
+async function adapterImageOf({ adapterImage }: KubernetesSettings, cluster: Cluster): Promise<string> {
+	const image = adapterImage ?? (await cluster.ownImage());
+	if (image !== undefined) return image;
+	throw new Error(
+		"the image of the adapter is unknown, since the service does not run in a Pod that it may read: set " +
+			"launcher.adapterImage to an image with sluice-http that the nodes can pull, such as Sluice's own",
+	);
 }

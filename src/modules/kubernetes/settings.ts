@@ -7,6 +7,8 @@ import type { Json } from "./objects/merge.ts";
 export interface KubernetesSettings {
 	type: "kubernetes";
 	image: string;
+	/** Image with the program `sluice-http`; absent: that of the service's own Pod. */
+	adapterImage?: string;
 	command?: string[];
 	entrypoint?: string[];
 	namespace?: string;
@@ -52,6 +54,15 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 	required: ["image"],
 	properties: {
 		image: image("Image of the worker; the nodes pull it.", "registry.example.com/my-worker:1.0"),
+		adapterImage: {
+			type: "string",
+			pattern: "^\\S{1,255}$",
+			description:
+				"Image of the adapter of an endpoint with http: one with the program sluice-http, such as Sluice's own, that " +
+				"the nodes can pull. Default: that of the service, if it runs in a Pod that it may read.",
+			examples: ["registry.example.com/sluice:0.1.0"],
+			"x-message": "must be the name of an image, such as registry.example.com/sluice:0.1.0.",
+		},
 		command: CONTAINER_COMMAND,
 		entrypoint: ENTRYPOINT,
 		namespace: {
@@ -69,7 +80,7 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 		},
 		imagePullPolicy: {
 			enum: ["Always", "IfNotPresent", "Never"],
-			description: "When nodes pull the image; by default Kubernetes' own rule.",
+			description: "When nodes pull the image, and that of the adapter; by default Kubernetes' own rule.",
 		},
 		imagePullSecrets: list(NAME, "must be the name of a Secret, such as registry.", {
 			description: "Names of Secrets in the namespace with credentials for the registry.",
@@ -122,8 +133,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			minimum: 0,
 			maximum: 2 ** 31 - 1,
 			description:
-				"User number of the worker, by default that of the image, which must not be root. 0 permits " +
-				"root; a namespace with the restricted standard refuses it.",
+				"User number of the worker, with http of its server, by default that of the image, which must not be root. " +
+				"0 permits root; a namespace with the restricted standard refuses it.",
 		},
 		serviceAccount: {
 			type: "string",
@@ -135,7 +146,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			type: "object",
 			description:
 				"Merged over the Pod: node selector, affinity, runtime class, sidecars, anything else. The " +
-				"worker's container is named worker; null removes a member.",
+				"worker's container is named worker, with http that of the adapter, and the other one server; null removes a " +
+				"member.",
 			examples: [{ spec: { nodeSelector: { "gpu.model": "a100" } } }],
 			"x-message": "must be a part of a Pod, such as { spec: { nodeSelector: { disk: ssd } } }.",
 		},

@@ -2,7 +2,7 @@
 import type { Clock } from "../../kernel/system/clock.ts";
 import { sentenceOf } from "./api/client.ts";
 import type { Cluster } from "./cluster.ts";
-import { allEnded, hasEnded, type Pod, waitingOf } from "./pods/pod-status.ts";
+import { allEnded, hasEnded, isOver, type Pod, waitingOf } from "./pods/pod-status.ts";
 
 const GRACE_SECONDS = 1;
 /** Maximum time from a program's start until its node reports it, and its check interval, ms. */
@@ -36,7 +36,7 @@ export class Strays {
 			const waits = waitingOf(settled)?.code ?? "starting";
 			if (!this.#isStray(settled)) return;
 			// A Pod that cannot run is removed at once, which frees its name.
-			const canRun = !hasEnded(settled) && waits === "starting";
+			const canRun = !isOver(settled) && waits === "starting";
 			await cluster.remove(pod.metadata, canRun ? GRACE_SECONDS : 0);
 		} catch (error) {
 			if (!isRetry) this.#d.log(`Pod ${name} was not deleted: ${sentenceOf(error, cluster.client.server)}`);

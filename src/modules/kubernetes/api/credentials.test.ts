@@ -150,11 +150,13 @@ describe("without a kubeconfig", () => {
 			KUBERNETES_SERVICE_HOST: "fd00::1",
 			KUBERNETES_SERVICE_PORT: "443",
 			HOME: folder,
+			HOSTNAME: "sluice-0",
 		};
 		const { credentials, ...rest } = await connectionOf(env, { clock, podFolder });
 		expect(rest).toEqual({
 			server: "https://[fd00::1]:443",
 			namespace: "jobs",
+			ownPod: { namespace: "jobs", name: "sluice-0" },
 			ca: "CA",
 			insecure: false,
 		});

@@ -16,6 +16,8 @@ export interface Connection {
 	/** Name that the server's certificate must have instead of its host. */
 	serverName?: string | undefined;
 	insecure: boolean;
+	/** The Pod that the service runs in, if the connection is to its cluster by its service account. */
+	ownPod?: { namespace: string; name: string } | undefined;
 	/** `renew`: the server refused the last ones. */
 	credentials(renew?: boolean): Promise<Credentials>;
 }
@@ -55,10 +57,13 @@ async function kubeconfigFiles(env: Env): Promise<string[]> {
 async function ofPod(env: Env, folder: string, clock: Clock): Promise<Connection> {
 	const host = env["KUBERNETES_SERVICE_HOST"]!;
 	const port = env["KUBERNETES_SERVICE_PORT"] ?? "443";
-	const namespace = join(folder, "namespace");
+	const file = join(folder, "namespace");
+	const namespace = (await fileCalls.isThere(file)) ? (await textAt(file)).trim() : "default";
+	const name = env["HOSTNAME"];
 	return {
 		server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-		namespace: (await fileCalls.isThere(namespace)) ? (await textAt(namespace)).trim() : "default",
+		namespace,
+		...(name !== undefined && { ownPod: { namespace, name } }),
 		ca: await textAt(join(folder, "ca.crt")),
 		insecure: false,
 		credentials: tokenFile(join(folder, "token"), clock),

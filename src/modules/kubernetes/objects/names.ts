@@ -2,8 +2,11 @@
 import { hash } from "node:crypto";
 import type { WorkerSpec } from "../../../kernel/launchers/launcher.ts";
 
-/** A template changes the worker's container by this name. */
+/** A template changes the worker's container by this name. It is that of the adapter where the worker has one. */
 export const CONTAINER = "worker";
+
+/** The container of the server of a worker with an adapter. */
+export const SERVER = "server";
 
 export const LABELS = {
 	managedBy: "app.kubernetes.io/managed-by",
@@ -15,8 +18,15 @@ export const LABELS = {
 
 export const MANAGED_BY = "sluice";
 
-/** Annotations hold the full ids, since labels have at most 63 characters. */
-export const ANNOTATIONS = { endpoint: "sluice/endpoint-id", worker: "sluice/worker-id" } as const;
+/**
+ * Annotations hold the full ids, since labels have at most 63 characters. `server`: name of the server's container;
+ * absent if the worker has no adapter.
+ */
+export const ANNOTATIONS = {
+	endpoint: "sluice/endpoint-id",
+	worker: "sluice/worker-id",
+	server: "sluice/server",
+} as const;
 
 /** Keep cluster-autoscaler and Karpenter from removing the node. */
 export const BUSY_ANNOTATIONS: Readonly<Record<string, string>> = {
@@ -42,6 +52,11 @@ export function secretName({ endpoint, serviceId, workerId }: WorkerIds): string
 	return joined([MANAGED_BY, slug(endpoint), shortHash(`${serviceId} ${workerId}`)]);
 }
 
+/** The Secret of the server of a worker with an adapter. Names of Secrets may have 253 characters. */
+export function serverSecretName(worker: WorkerIds): string {
+	return `${secretName(worker)}-${SERVER}`;
+}
+
 function joined(parts: readonly string[]): string {
 	return parts.filter((part) => part !== "").join("-");
 }
@@ -58,9 +73,15 @@ export function labelsOf(spec: WorkerIds, specHash: string): Record<string, stri
 	};
 }
 
-export function annotationsOf({ endpoint, workerId }: WorkerIds): Record<string, string> {
-	return { [ANNOTATIONS.endpoint]: endpoint, [ANNOTATIONS.worker]: workerId };
+export function annotationsOf({ endpoint, workerId, adapter }: Annotated): Record<string, string> {
+	return {
+		[ANNOTATIONS.endpoint]: endpoint,
+		[ANNOTATIONS.worker]: workerId,
+		...(adapter && { [ANNOTATIONS.server]: SERVER }),
+	};
 }
+
+type Annotated = WorkerIds & Pick<WorkerSpec, "adapter">;
 
 export function shortHash(text: string): string {
 	return hash("sha256", text, "hex").slice(0, 12);

@@ -1,9 +1,9 @@
-/** The Pod and the Secret of a worker. */
+/** The Pod and the Secrets of a worker. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkerSpec } from "../../../kernel/launchers/launcher.ts";
-import { podNames, secretName } from "./names.ts";
-import { podOf, secretOf } from "./objects.ts";
+import { podNames, secretName, serverSecretName } from "./names.ts";
+import { podOf, secretsOf } from "./objects.ts";
 import type { KubernetesSettings } from "../settings.ts";
 
 function spec(settings: Partial<KubernetesSettings> = {}, gpuCount = 0): WorkerSpec<KubernetesSettings> {
@@ -52,6 +52,9 @@ describe("names", () => {
 				expect(name).toMatch(VALID);
 				expect(secretName({ endpoint, workerId: `${workerId}x`, serviceId: "s" })).not.toBe(name);
 				expect(secretName({ endpoint, workerId, serviceId: "t" })).not.toBe(name);
+				expect(serverSecretName({ endpoint, workerId, serviceId: "s" })).toMatch(
+					/^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$/,
+				);
 			}),
 		);
 	});
@@ -152,11 +155,92 @@ describe("podOf", () => {
 });
 
 it("D25: the Secret belongs to the Pod", () => {
-	expect(secretOf(spec(), { name: "p", uid: "u" })).toMatchObject({
-		metadata: {
-			name: secretName(spec()),
-			ownerReferences: [{ kind: "Pod", name: "p", uid: "u" }],
+	expect(secretsOf(spec(), { name: "p", uid: "u" })).toMatchObject([
+		{
+			metadata: {
+				name: secretName(spec()),
+				ownerReferences: [{ kind: "Pod", name: "p", uid: "u" }],
+			},
+			stringData: { TOKEN: "secret" },
 		},
-		stringData: { TOKEN: "secret" },
+	]);
+});
+
+describe("a worker with an adapter", () => {
+	const adapted = (settings: Partial<KubernetesSettings> = {}, gpuCount = 0): WorkerSpec<KubernetesSettings> => ({
+		...spec(settings, gpuCount),
+		adapter: { mapping: '{"port":8000}', port: 8000 },
+	});
+	const podWith = (settings: Partial<KubernetesSettings> = {}, gpuCount = 0): any =>
+		podOf(adapted(settings, gpuCount), "p", "sluice:1");
+
+	it("D25: has two containers, each fit for a restricted namespace, and the server does not see the adapter", () => {
+		const pod = podWith();
+		expect(pod.metadata.annotations).toMatchObject({ "sluice/server": "server" });
+		expect(pod.spec).toMatchObject({
+			automountServiceAccountToken: false,
+			restartPolicy: "Never",
+			securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+		});
+		expect(pod.spec).not.toHaveProperty("shareProcessNamespace");
+		expect(pod.spec.containers).toMatchObject([
+			{ name: "worker", image: "sluice:1", command: ["sluice-http"] },
+			{ name: "server", image: "worker:1" },
+		]);
+		for (const { securityContext, env } of pod.spec.containers) {
+			expect(securityContext).toMatchObject({ allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } });
+			expect(env).toBeUndefined();
+		}
+		expect(JSON.stringify(pod)).not.toContain('secret"');
+	});
+
+	it("D25: all that the settings say is the server's, with the port in its command", () => {
+		const { containers, securityContext } = podWith(
+			{
+				command: ["--port", "{port}"],
+				entrypoint: ["serve:{port}"],
+				resources: { limits: { memory: "8Gi" } },
+				volumes: ["models:/models"],
+				shmSize: "2Gi",
+				runAsUser: 0,
+				imagePullPolicy: "Always",
+			},
+			2,
+		).spec;
+		const [adapter, server] = containers;
+		expect(securityContext, "of the adapter").toEqual({
+			runAsNonRoot: true,
+			seccompProfile: { type: "RuntimeDefault" },
+		});
+		expect(server).toMatchObject({
+			command: ["serve:8000"],
+			args: ["--port", "8000"],
+			imagePullPolicy: "Always",
+			resources: { limits: { memory: "8Gi", "nvidia.com/gpu": 2 } },
+			volumeMounts: [{ mountPath: "/models" }, { mountPath: "/dev/shm" }],
+			securityContext: { runAsNonRoot: false, runAsUser: 0 },
+		});
+		expect(adapter).toMatchObject({ imagePullPolicy: "Always", resources: { requests: { memory: "64Mi" } } });
+		expect(adapter).not.toHaveProperty("volumeMounts");
+		expect(adapter).not.toHaveProperty("args");
+		expect(adapter.securityContext).not.toHaveProperty("runAsUser");
+	});
+
+	it("D25: a template changes each container by its name", () => {
+		const containers = [
+			{ name: "server", workingDir: "/app" },
+			{ name: "worker", resources: { limits: { memory: "1Gi" } } },
+		];
+		const [adapter, server] = podWith({ podTemplate: { spec: { containers } } }).spec.containers;
+		expect([server.workingDir, server.image]).toEqual(["/app", "worker:1"]);
+		expect(adapter.resources).toMatchObject({ requests: { memory: "64Mi" }, limits: { memory: "1Gi" } });
+	});
+
+	it("D25: has a Secret for each container, which belong to the Pod", () => {
+		const secrets = secretsOf(adapted(), { name: "p", uid: "u" });
+		expect(secrets).toMatchObject([
+			{ metadata: { name: secretName(spec()), ownerReferences: [{ uid: "u" }] }, stringData: { TOKEN: "secret" } },
+			{ metadata: { name: serverSecretName(spec()), ownerReferences: [{ uid: "u" }] }, stringData: { PORT: "8000" } },
+		]);
 	});
 });

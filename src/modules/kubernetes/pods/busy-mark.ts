@@ -7,7 +7,8 @@ const RETRY_MS = 1000;
 
 export class BusyMark {
 	isMarked = false;
-	#isWanted = false;
+	/** Whether the worker holds jobs, as far as the engine has said. */
+	isWanted = false;
 	#isRunning = false;
 	readonly #cluster: Cluster;
 	readonly #clock: Clock;
@@ -23,12 +24,12 @@ export class BusyMark {
 	 * Sets or removes the mark; failed calls are repeated. Without a Pod the wanted state is only recorded for the next
 	 * call.
 	 */
-	async set(pod: PodName | undefined, isWanted = this.#isWanted): Promise<void> {
-		this.#isWanted = isWanted;
+	async set(pod: PodName | undefined, isWanted = this.isWanted): Promise<void> {
+		this.isWanted = isWanted;
 		if (this.#isRunning) return;
 		this.#isRunning = true;
-		while (this.#isWanted !== this.isMarked && pod && !this.#over.aborted) {
-			const wanted = this.#isWanted;
+		while (this.isWanted !== this.isMarked && pod && !this.#over.aborted) {
+			const wanted = this.isWanted;
 			try {
 				await this.#cluster.setBusy(pod, wanted);
 				this.isMarked = wanted;

@@ -1,10 +1,11 @@
-/** Copies a worker's output to its log file, which outlives the Pod. */
+/** Copies the output of a worker's containers to its log file, which outlives the Pod. */
 import type { Clock } from "../../../kernel/system/clock.ts";
 import { linesOf } from "../../../kernel/launchers/platform-streams.ts";
-import { copyToLog } from "../../../kernel/launchers/logs/timed-log.ts";
+import type { LogSource } from "../../../kernel/launchers/logs/log-sources.ts";
+import { copyToLog, type LogTarget } from "../../../kernel/launchers/logs/timed-log.ts";
 import { type KubernetesClient, sentenceOf } from "../api/client.ts";
 import type { Cluster } from "../cluster.ts";
-import { CONTAINER } from "../objects/names.ts";
+import { CONTAINER, SERVER } from "../objects/names.ts";
 
 const RETRY_MS = 1000;
 /** Consecutive failures until one is logged, or until copying ends after the program's end. */
@@ -21,13 +22,13 @@ interface Source {
 /** Resolves when `over` has aborted and all lines are copied, or when `left` aborts. */
 export async function copyWholeOutput(
 	{ id, cluster, clock, logDir, log }: Source,
-	{ pod, over, left }: { pod: string; over: AbortSignal; left: AbortSignal },
+	{ over, left, ...of }: { pod: string; source: LogSource | undefined; over: AbortSignal; left: AbortSignal },
 ): Promise<void> {
 	const { client, namespace } = cluster;
 	for (let tries = 0; !left.aborted; ) {
 		const hadEnded = over.aborted;
 		try {
-			await copyOutput(client, { namespace, pod, logDir, workerId: id, signal: left });
+			await copyOutput(client, { ...of, namespace, logDir, workerId: id, signal: left });
 			tries = 0;
 			if (hadEnded) return;
 		} catch (error) {
@@ -40,16 +41,18 @@ export async function copyWholeOutput(
 	}
 }
 
+/** `source`: of a worker with an adapter, whose log has the lines of both containers. */
 export async function copyOutput(
 	client: KubernetesClient,
-	q: { namespace: string; pod: string; logDir: string; workerId: string; signal: AbortSignal },
+	q: LogTarget & { namespace: string; pod: string; signal: AbortSignal },
 ): Promise<void> {
 	const { signal } = q;
+	const container = q.source === "server" ? SERVER : CONTAINER;
 	const path = `/api/v1/namespaces/${encodeURIComponent(q.namespace)}/pods/${q.pod}/log`;
 	await copyToLog(q, async (since) => {
 		// `sinceTime` has whole seconds. Earlier lines of the first second are dropped later.
 		const from = since > 0 && { sinceTime: new Date(since * 1000).toISOString() };
-		const query = { container: CONTAINER, follow: "true", timestamps: "true", ...from };
+		const query = { container, follow: "true", timestamps: "true", ...from };
 		return linesOf(await client.stream(path, { query, signal }));
 	});
 }

@@ -1,11 +1,14 @@
 /** Why a worker waits or has ended, from the status of its Pod. */
 import { describe, expect, it } from "vitest";
+import { endOf } from "./pod-end.ts";
 import {
 	allEnded,
 	deletionOf,
-	endOf,
+	hasBegun,
 	hasEnded,
+	isFailedPull,
 	isOnLostNode,
+	isOver,
 	type Pod,
 	preparationOf,
 	waitingOf,
@@ -140,4 +143,66 @@ it.each([
 	["Scheduled", undefined],
 ])("D29: the event %s explains a preparation as %s", (reason, code) => {
 	expect(preparationOf({ reason, message: "m" })?.code).toBe(code);
+});
+
+describe("a worker with an adapter", () => {
+	const ended = (exitCode: number, more: object = {}): object => ({ terminated: { exitCode, ...more } });
+	const runs = { running: {} };
+
+	function pair(adapter: object, server: object, metadata: Partial<Pod["metadata"]> = {}): Pod {
+		const statuses = [
+			{ name: "server", state: server },
+			{ name: "worker", state: adapter },
+		];
+		const found = pod({ containerStatuses: statuses }, { annotations: { "sluice/server": "server" }, ...metadata });
+		const limits = { memory: "8Gi" };
+		found.spec!.containers!.push({ name: "server", image: "server:1", resources: { limits } });
+		return found;
+	}
+
+	it("runs when both containers do, has ended with one of them, and is over with both", () => {
+		const states = [pair(runs, { waiting: {} }), pair(runs, runs), pair(runs, ended(3)), pair(ended(0), ended(3))];
+		expect(states.map((each) => hasBegun(each))).toEqual([false, true, true, true]);
+		expect(states.map(hasEnded)).toEqual([false, false, true, true]);
+		expect(states.map((each) => isOver(each))).toEqual([false, false, false, true]);
+	});
+
+	it("D29: waits for the container that has a fault", () => {
+		const denied = { waiting: { reason: "ErrImagePull", message: "denied" } };
+		const creating = { waiting: { reason: "ContainerCreating" } };
+		expect(waitingOf(pair(creating, denied))?.message).toBe("Image server:1 cannot be pulled: denied");
+		expect(waitingOf(pair(denied, creating))?.message).toMatch(/^Image a:1 of the adapter .*: denied$/);
+		expect(waitingOf(pair(creating, runs))?.code).toBe("starting");
+		expect([pair(creating, denied), pair(denied, runs), pair(creating, runs)].map(isFailedPull)).toEqual([
+			true,
+			true,
+			false,
+		]);
+	});
+
+	it.each<[string, Pod, object]>([
+		["memory of the server", pair(runs, ended(137, { reason: "OOMKilled" })), { message: /^It used .* 8Gi/ }],
+		[
+			"memory of the adapter",
+			pair(ended(137, { reason: "OOMKilled" }), runs),
+			{ message: /^Its adapter used .* 64Mi/ },
+		],
+		[
+			"an image without the adapter",
+			pair(ended(127, { reason: "StartError" }), runs),
+			{ message: /sluice-http of image a:1/ },
+		],
+		["a command of the server", pair(runs, ended(127, { reason: "StartError" })), { message: /^Its command cannot/ }],
+	])("D29: the reason of %s names whose it is", (_, each, { message }: any) => {
+		expect(endOf(each, { asked: false }).reason?.message).toMatch(message);
+	});
+
+	it("D28: drained, it has that reason and the code of what ended first", () => {
+		const deleted = pair(runs, ended(0), { deletionTimestamp: "x" });
+		expect(endOf(deleted, { asked: false })).toMatchObject({ code: 0, reason: { code: "node_drained" } });
+	});
+
+	it("is on a lost node only while both containers run", () => {
+		expect([pair(runs, runs), pair(runs, ended(3))].map(isOnLostNode)).toEqual([true, false]);
+	});
 });

@@ -1,6 +1,6 @@
-/** What a Pod's status says about its worker (D29). */
-import type { ExitReason, WorkerReason } from "../../../kernel/core/workers/worker-reason.ts";
-import { ANNOTATIONS, BUSY_ANNOTATIONS, CONTAINER, LABELS } from "../objects/names.ts";
+/** What a Pod's status says about a worker that waits or runs (D29). */
+import type { WorkerReason } from "../../../kernel/core/workers/worker-reason.ts";
+import { ANNOTATIONS, BUSY_ANNOTATIONS, CONTAINER, LABELS, SERVER } from "../objects/names.ts";
 
 export interface Pod {
 	metadata: {
@@ -44,6 +44,8 @@ interface Terminated {
 	signal?: number;
 	reason?: string;
 	message?: string;
+	/** RFC 3339, in whole seconds. */
+	finishedAt?: string;
 }
 
 export function workerOf({ metadata }: Pod): string | undefined {
@@ -59,25 +61,61 @@ export function endpointOf({ metadata }: Pod): string | undefined {
 	return metadata.annotations?.[ANNOTATIONS.endpoint];
 }
 
-function statusOf({ status }: Pod): ContainerStatus | undefined {
-	return status?.containerStatuses?.find(({ name }) => name === CONTAINER);
+/** Whether the worker is an adapter with a server in a container of its own. */
+export function hasServer({ metadata }: Pod): boolean {
+	return metadata.annotations?.[ANNOTATIONS.server] !== undefined;
 }
 
-export function hasBegun(pod: Pod): boolean {
-	const { running, terminated } = statusOf(pod)?.state ?? {};
-	return running !== undefined || terminated !== undefined;
+/** Containers of the worker, without sidecars of the template. The end of one ends the worker. */
+export function containersOf(pod: Pod): readonly string[] {
+	return hasServer(pod) ? [CONTAINER, SERVER] : [CONTAINER];
 }
 
-/** Whether the worker has ended; sidecars may still run. */
+export function stateOf({ status }: Pod, container: string): NonNullable<ContainerStatus["state"]> {
+	return status?.containerStatuses?.find(({ name }) => name === container)?.state ?? {};
+}
+
+/** Whether all of these containers run or have run. */
+export function hasBegun(pod: Pod, containers = containersOf(pod)): boolean {
+	return containers.every((each) => {
+		const { running, terminated } = stateOf(pod, each);
+		return running !== undefined || terminated !== undefined;
+	});
+}
+
+/** Whether a container of the worker has ended; others may still run. */
 export function hasEnded(pod: Pod): boolean {
+	return containersOf(pod).some((each) => isOver(pod, [each]));
+}
+
+/** Whether all of these containers have ended; sidecars may still run. */
+export function isOver(pod: Pod, containers = containersOf(pod)): boolean {
 	const { phase } = pod.status ?? {};
-	return statusOf(pod)?.state?.terminated !== undefined || phase === "Succeeded" || phase === "Failed";
+	if (phase === "Succeeded" || phase === "Failed") return true;
+	return containers.every((each) => stateOf(pod, each).terminated !== undefined);
+}
+
+/** Whether the Pod says how a container of the worker has ended. */
+export function hasResult(pod: Pod): boolean {
+	return containersOf(pod).some((each) => stateOf(pod, each).terminated !== undefined);
+}
+
+/** Whether the server has ended before its adapter. */
+export function hasServerEnded(pod: Pod): boolean {
+	return firstEnded(pod) === SERVER;
+}
+
+/** The container that ended first. One that ends with its server does so in the same second at the earliest. */
+export function firstEnded(pod: Pod): string {
+	const [adapter, server] = [CONTAINER, SERVER].map((each) => stateOf(pod, each).terminated);
+	if (!server || !hasServer(pod)) return CONTAINER;
+	return adapter && (adapter.finishedAt ?? "") < (server.finishedAt ?? "") ? CONTAINER : SERVER;
 }
 
 /** Whether the node of a running Pod has stopped reporting: the Pod is then not ready. */
 export function isOnLostNode(pod: Pod): boolean {
 	const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
-	return statusOf(pod)?.state?.running !== undefined && ready?.status !== "True";
+	return hasBegun(pod) && !hasEnded(pod) && ready?.status !== "True";
 }
 
 /** Whether no container of the Pod runs. */
@@ -107,17 +145,17 @@ export function waitingOf(pod: Pod): Waiting | undefined {
 			code: /volume/i.test(scheduled.message ?? "") ? "volume" : "unschedulable",
 			message: `No node can take its Pod: ${scheduled.message ?? scheduled.reason ?? "no reason"}`,
 		};
-	const init = pod.status?.initContainerStatuses?.find(({ state }) => state?.waiting?.message);
-	const { reason = "", message } = (init ?? statusOf(pod))?.state?.waiting ?? {};
-	const image = pod.spec?.containers?.find(({ name }) => name === CONTAINER)?.image ?? "";
-	if (PULLS.includes(reason))
+	const init = pod.status?.initContainerStatuses?.find(({ state }) => state?.waiting?.message)?.state?.waiting;
+	const container = containersOf(pod).find((each) => faultOf(stateOf(pod, each).waiting?.reason)) ?? CONTAINER;
+	const { reason = "", message } = init ?? stateOf(pod, container).waiting ?? {};
+	const fault = faultOf(reason);
+	if (fault === "image_pull")
 		return {
-			code: "image_pull",
-			message: `Image ${image} cannot be pulled: ${message ?? reason}`,
+			code: fault,
+			message: `Image ${imageText(pod, container)} cannot be pulled: ${message ?? reason}`,
 			...(FINAL.includes(reason) && { giveUpAfterMs: 0 }),
 		};
-	if (/Config|Create|Run/.test(reason) && reason.endsWith("Error"))
-		return { code: "config", message: configText(message ?? reason), giveUpAfterMs: CONFIG_MS };
+	if (fault === "config") return { code: fault, message: configText(message ?? reason), giveUpAfterMs: CONFIG_MS };
 	const node = pod.spec?.nodeName;
 	return {
 		code: "starting",
@@ -125,9 +163,24 @@ export function waitingOf(pod: Pod): Waiting | undefined {
 	};
 }
 
+/** What a reason for which a container waits says about its settings. */
+function faultOf(reason = ""): "image_pull" | "config" | undefined {
+	if (PULLS.includes(reason)) return "image_pull";
+	return /Config|Create|Run/.test(reason) && reason.endsWith("Error") ? "config" : undefined;
+}
+
+export function imageText(pod: Pod, container: string): string {
+	const image = pod.spec?.containers?.find(({ name }) => name === container)?.image ?? "";
+	return isAdapter(pod, container) ? `${image} of the adapter (launcher.adapterImage)` : image;
+}
+
+export function isAdapter(pod: Pod, container: string): boolean {
+	return hasServer(pod) && container === CONTAINER;
+}
+
 /** Whether a pull has just failed; false during the pause after it. */
 export function isFailedPull(pod: Pod): boolean {
-	return statusOf(pod)?.state?.waiting?.reason === "ErrImagePull";
+	return containersOf(pod).some((each) => stateOf(pod, each).waiting?.reason === "ErrImagePull");
 }
 
 function configText(message: string): string {
@@ -135,66 +188,6 @@ function configText(message: string): string {
 	return /runAsNonRoot/.test(message)
 		? `${text}. Set runAsUser to the number of a user, or to 0 where the namespace permits root.`
 		: text;
-}
-
-const ENDS: Readonly<Record<string, { code: ExitReason["code"]; crash: boolean }>> = {
-	Evicted: { code: "evicted", crash: false },
-	Preempting: { code: "preempted", crash: false },
-	DeadlineExceeded: { code: "time_limit", crash: false },
-	NodeLost: { code: "node_failed", crash: false },
-	NodeShutdown: { code: "node_drained", crash: false },
-	Shutdown: { code: "node_drained", crash: false },
-	Terminated: { code: "node_drained", crash: false },
-	// The node refused it and may refuse the next one at once.
-	UnexpectedAdmissionError: { code: "unschedulable", crash: true },
-	NodeAffinity: { code: "unschedulable", crash: true },
-};
-
-const MISSING: ExitReason = {
-	code: "deleted",
-	message: "Its Pod is missing: the Pod or its node was deleted.",
-	crash: false,
-};
-
-/** The worker has exceeded its own limits. */
-const OWN_FAULT = /exceed/i;
-
-export function endOf(pod: Pod | undefined, { asked }: { asked: boolean }): { code?: number; reason?: ExitReason } {
-	if (!pod) return asked ? {} : { reason: MISSING };
-	const { reason: why = "", message = "" } = pod.status ?? {};
-	const terminated = statusOf(pod)?.state?.terminated;
-	const code = terminated && { code: terminated.exitCode };
-	const end = ENDS[why] ?? (why.startsWith("OutOf") ? ENDS["NodeAffinity"] : undefined);
-	if (end)
-		return {
-			...code,
-			reason: {
-				code: end.code,
-				message: message === "" ? why : message.trim(),
-				crash: end.crash || OWN_FAULT.test(message),
-			},
-		};
-	if (terminated?.reason === "OOMKilled")
-		return { ...code, reason: { code: "out_of_memory", message: memoryText(pod), crash: true } };
-	if (terminated && /CannotRun|StartError/.test(terminated.reason ?? ""))
-		return {
-			...code,
-			reason: {
-				code: "config",
-				message: `Its command cannot be run: ${(terminated.message ?? "").trim()}`,
-				crash: true,
-			},
-		};
-	if (pod.metadata.deletionTimestamp !== undefined && !asked)
-		return { ...code, reason: { ...deletionOf(pod), crash: false } };
-	return { ...code };
-}
-
-function memoryText({ spec }: Pod): string {
-	const limit = spec?.containers?.find(({ name }) => name === CONTAINER)?.resources?.limits?.["memory"];
-	return limit === undefined
-		? "Its node had no memory left, and it has no limit (resources.limits.memory)."
-		: `It used more than its memory limit of ${limit} (resources.limits.memory).`;
 }
 
 export function deletionOf({ metadata, spec, status }: Pod): WorkerReason {

@@ -2,22 +2,30 @@
 import type { Clock } from "../../../kernel/system/clock.ts";
 import type { LocalMs } from "../../../kernel/lib/time.ts";
 import type { ExitReason } from "../../../kernel/core/workers/worker-reason.ts";
+import type { LogSource } from "../../../kernel/launchers/logs/log-sources.ts";
 import type { Exit, PlatformState } from "../../../kernel/launchers/launcher.ts";
-import { WatchedWorker } from "../../../kernel/launchers/watched-workers.ts";
+import { REPORT_MS } from "../../../kernel/launchers/adapter-container.ts";
+import { endInGrace, WatchedWorker } from "../../../kernel/launchers/watched-workers.ts";
 import { BusyMark } from "./busy-mark.ts";
 import { isPassing, isUnanswered, sentenceOf } from "../api/client.ts";
 import type { Cluster, PodEvent, PodName } from "../cluster.ts";
 import { copyWholeOutput } from "./output.ts";
+import { endOf } from "./pod-end.ts";
+import { CONTAINER } from "../objects/names.ts";
 import {
 	allEnded,
+	containersOf,
 	deletionOf,
-	endOf,
 	endpointOf,
 	hasBegun,
 	hasEnded,
+	hasResult,
+	hasServer,
+	hasServerEnded,
 	isBusy,
 	isFailedPull,
 	isOnLostNode,
+	isOver,
 	type Pod,
 	preparationOf,
 	type Waiting,
@@ -58,6 +66,8 @@ export class PodWorker extends WatchedWorker {
 	readonly #busy: BusyMark;
 	#watchedSince: LocalMs = 0;
 	#last: Pod | undefined;
+	/** The Pod as it was when a container of the worker had just ended unasked: then the launcher deletes it. */
+	#ended: Pod | undefined;
 	#isMissing = false;
 	#isFinishing = false;
 	/** The launcher deletes the Pod, for a stop or a reason of its own. */
@@ -65,7 +75,8 @@ export class PodWorker extends WatchedWorker {
 	#given: ExitReason | undefined;
 	#failedPulls = 0;
 	#isPullFailed = false;
-	#output: Promise<void> | undefined;
+	/** The copies of its output, by container. `over`: aborted when that has ended. */
+	readonly #outputs = new Map<string, { over: AbortController; copied: Promise<void> }>();
 	#giveUpTimer: AbortController | undefined;
 	readonly #begun = new AbortController();
 
@@ -81,7 +92,7 @@ export class PodWorker extends WatchedWorker {
 	}
 
 	get runs(): boolean {
-		return this.#last === undefined || !hasEnded(this.#last);
+		return this.#last === undefined || !isOver(this.#last);
 	}
 
 	begin(pod: PodName): void {
@@ -123,8 +134,9 @@ export class PodWorker extends WatchedWorker {
 	}
 
 	/** Stops the worker; resolves when its exit was reported. Each call sends its own grace. */
-	async stop(graceMs: number): Promise<void> {
+	async stop(stopGraceMs: number): Promise<void> {
 		const { clock } = this.#q;
+		const graceMs = this.#last && hasServer(this.#last) ? await this.#untilIdle(stopGraceMs) : stopGraceMs;
 		this.#isRequested = true;
 		// Some kubelets never report the end of a container whose begin they have not reported yet.
 		if (this.isPrepared) await clock.sleep(BEGIN_MS, this.#begun.signal);
@@ -147,21 +159,29 @@ export class PodWorker extends WatchedWorker {
 		}
 	}
 
+	/**
+	 * The signal of a deletion reaches the server as well, which may end at once: first its jobs end, as far as the grace
+	 * allows. Returns the rest of the grace, ms. The worker gets no jobs while it is being stopped.
+	 */
+	async #untilIdle(graceMs: number): Promise<number> {
+		const grace = { graceLeftMs: graceMs };
+		const { signal } = this.left;
+		const q = { terminate() {}, hasEnded: () => !this.#busy.isWanted || signal.aborted, signal };
+		await endInGrace(this.#q.clock, grace, q);
+		return Math.max(0, grace.graceLeftMs);
+	}
+
 	#observe(pod: Pod): void {
 		this.#last = pod;
-		if (hasBegun(pod)) {
-			this.#begun.abort();
-			this.#output ??= copyWholeOutput(this.#q, {
-				pod: this.pod!.name,
-				over: this.over.signal,
-				left: this.left.signal,
-			});
-		}
+		for (const container of containersOf(pod)) this.#copyOutput(pod, container);
+		if (hasBegun(pod)) this.#begun.abort();
+		if (hasResult(pod) && !this.#isRequested) this.#ended ??= pod;
 		if (hasEnded(pod)) {
-			this.over.abort();
-			if (allEnded(pod)) return this.#finish(pod, true);
-			// Sidecars of the template end with the worker.
-			if (!this.#isRequested) void this.#remove(1).catch(() => {});
+			if (isOver(pod)) this.over.abort();
+			// A container that waits may begin any time.
+			if (allEnded(pod) && isOver(pod)) return this.#finish(pod, true);
+			// What else runs in the Pod ends with the worker.
+			if (!this.#isRequested) void this.#remove(graceAfterEnd(pod)).catch(() => {});
 			return;
 		}
 		if (pod.metadata.deletionTimestamp !== undefined) {
@@ -173,6 +193,22 @@ export class PodWorker extends WatchedWorker {
 		if (waiting) return this.#evaluate(pod, waiting);
 		this.#giveUpTimer?.abort();
 		this.#report({ state: "running" });
+	}
+
+	#copyOutput(pod: Pod, container: string): void {
+		if (!hasBegun(pod, [container])) return;
+		let output = this.#outputs.get(container);
+		if (!output) {
+			const over = new AbortController();
+			const source: LogSource | undefined = hasServer(pod)
+				? container === CONTAINER
+					? "adapter"
+					: "server"
+				: undefined;
+			const q = { pod: this.pod!.name, source, over: over.signal, left: this.left.signal };
+			this.#outputs.set(container, (output = { over, copied: copyWholeOutput(this.#q, q) }));
+		}
+		if (isOver(pod, [container])) output.over.abort();
 	}
 
 	/** Gives up a Pod that cannot recover; otherwise reports why it waits. */
@@ -216,15 +252,17 @@ export class PodWorker extends WatchedWorker {
 		if (this.#isFinishing) return;
 		this.#isFinishing = true;
 		this.over.abort();
+		for (const { over } of this.#outputs.values()) over.abort();
 		this.#giveUpTimer?.abort();
 		void this.#end(pod, isPresent);
 	}
 
 	async #end(pod: Pod | undefined, isPresent: boolean): Promise<void> {
-		await Promise.race([this.#output, this.#q.clock.sleep(OUTPUT_MS, this.left.signal)]);
+		const copied = Promise.all([...this.#outputs.values()].map((each) => each.copied));
+		await Promise.race([copied, this.#q.clock.sleep(OUTPUT_MS, this.left.signal)]);
 		// Removed before a replacement may start. A failure leaves a stray, which is removed later.
 		if (isPresent) await this.#remove(0).catch(() => {});
-		const found = endOf(pod, { asked: this.#isRequested });
+		const found = endOf(this.#ended ?? pod, { asked: this.#isRequested && this.#ended === undefined });
 		this.#q.onExit(this, { ...found, ...(this.#given && { reason: this.#given }) });
 	}
 
@@ -250,4 +288,9 @@ export class PodWorker extends WatchedWorker {
 	#report(state: PlatformState): void {
 		if (this.noticed !== "" || state.state !== "running") this.#q.onState(this, state);
 	}
+}
+
+/** Grace of what still runs after the end of a container, s: an adapter reports jobs that have ended on its server. */
+function graceAfterEnd(pod: Pod): number {
+	return hasServerEnded(pod) ? REPORT_MS / 1000 : 1;
 }
