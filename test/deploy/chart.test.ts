@@ -170,9 +170,14 @@ describe.skipIf(noRenderer !== undefined)(
 			const roles = (await renderer.objects({ kubernetesLauncher: { namespaces: ["a", "b"] } })).filter(
 				({ kind }) => kind === "Role",
 			);
-			expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["a", "b"]);
-			for (const { rules } of roles)
+			expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["a", "b", "sluice"]);
+			for (const { rules } of roles.slice(0, 2))
 				expect(rules).toEqual(RIGHTS.map(({ resource, verbs }) => ({ apiGroups: [""], resources: [resource], verbs })));
+			const ofOwnPod = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+			expect(roles[2]!.rules, "for the image of adapters").toEqual([ofOwnPod]);
+			const count = async (namespaces: string[]): Promise<number> =>
+				(await kinds({ kubernetesLauncher: { namespaces } })).filter((kind) => kind === "Role").length;
+			expect([await count([]), await count(["sluice", "a"])]).toEqual([1, 2]);
 			const without = { kubernetesLauncher: { enabled: false } };
 			expect(await kinds(without)).not.toContain("Role");
 			expect((await one("Deployment", without)).spec.template.spec.automountServiceAccountToken).toBe(false);
