@@ -27,5 +27,7 @@ describe("docs/guides/kubernetes.md", () => {
 		const { podTemplate } = parse(blocks[2]!);
 		const launcher = { ...ocr.launcher, podTemplate };
 		expect(readEndpoint("ocr", { ...ocr, launcher })).toMatchObject({ ok: true });
+		const { chat } = parse(blocks[3]!).endpoints;
+		expect(readEndpoint("chat", chat)).toMatchObject({ ok: true });
 	});
 });
