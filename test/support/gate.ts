@@ -43,7 +43,7 @@ export const GROUPS: readonly Group[] = [
 	},
 	{
 		name: "Slurm",
-		files: [...named("e2e", ["slurm"]), ...named("launchers", ["slurm", "slurm-neighbour"])],
+		files: [...named("e2e", ["slurm"]), ...named("launchers", ["slurm", "slurm-http", "slurm-neighbour"])],
 		of: ["src/modules/slurm", "src/kernel/launchers", "test/support/slurm.ts", "test/support/slurm-cluster.sh"],
 	},
 	{

@@ -10,6 +10,12 @@ export function adapterProgram(): string {
 	return fileURLToPath(new URL(path, import.meta.url));
 }
 
+/** The folder of the built worker kit: this program with all that it imports, which needs nothing but Node. */
+export function adapterKit(): string {
+	const isBuilt = import.meta.url.endsWith(".js");
+	return fileURLToPath(new URL(isBuilt ? "../../worker/" : "../../../dist/worker/", import.meta.url));
+}
+
 /** The command that runs it with these arguments on the machine of the service. */
 export function adapterCommand(args: readonly string[]): string[] {
 	return [process.execPath, adapterProgram(), ...args];

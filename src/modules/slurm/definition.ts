@@ -14,6 +14,7 @@ export const SLURM: LauncherDefinition<SlurmSettings> = {
 	settings: SETTINGS,
 	placesGpus: () => true,
 	shared: true,
+	adapts: "child",
 	keepsWorkers: ["drainBefore"],
 	faults: startFaults,
 	resolvePaths: (settings, folder) => ({

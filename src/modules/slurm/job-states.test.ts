@@ -11,7 +11,7 @@ import {
 	waitingReason,
 	withoutNotes,
 } from "./job-states.ts";
-import { AGAIN } from "./script.ts";
+import { ADAPTER_FAILS, AGAIN } from "./script.ts";
 
 const row = (line: string) => [...rowsOf(line).values()][0]!;
 
@@ -191,6 +191,16 @@ describe("faultIn", () => {
 				"(exit code 127).",
 		});
 		expect(fault("", "126:0")).toMatchObject({ message: expect.stringContaining("may not be executed there") });
+	});
+
+	it("D29: an adapter that the node cannot run is named, not the command", () => {
+		const { code, crash, message } = fault(`node: wrong libc\n${ADAPTER_FAILS} /s/node\n`, "72:0")!;
+		expect([code, crash]).toEqual(["config", true]);
+		expect(message).toBe(
+			"Slurm job 12 on node n1 could not run the adapter, the program that sends jobs to the server: " +
+				"set launcher.adapterCommand to one that the node can run.",
+		);
+		expect(fault("the server's own code\n", "72:0")).toBeUndefined();
 	});
 
 	it("D28: a job that Slurm started twice is no crash", () => {

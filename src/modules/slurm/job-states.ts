@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import type { ExitReason, WorkerReason } from "../../kernel/core/workers/worker-reason.ts";
 import type { Exit, PlatformState } from "../../kernel/launchers/launcher.ts";
-import { AGAIN, STARTED_AGAIN } from "./script.ts";
+import { ADAPTER_FAILS, AGAIN, NO_ADAPTER, STARTED_AGAIN } from "./script.ts";
 import { endReason, OVER_MEMORY, PENDING, SIGNAL_NOTES } from "./slurm-texts.ts";
 
 export interface JobRow {
@@ -142,6 +142,14 @@ export function faultIn(
 			code: "deleted",
 			crash: false,
 			message: `${job} was started twice: the controller lost the record of its first start.`,
+		};
+	if (end.exitCode === `${NO_ADAPTER}:0` && output.includes(ADAPTER_FAILS))
+		return {
+			code: "config",
+			crash: true,
+			message:
+				`${job} could not run the adapter, the program that sends jobs to the server: set launcher.adapterCommand ` +
+				"to one that the node can run.",
 		};
 	if (OVER_MEMORY.test(output)) return endReason(job, "OUT_OF_MEMORY");
 	// A shell's codes for a program that it cannot execute or find.

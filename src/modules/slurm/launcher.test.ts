@@ -1,6 +1,6 @@
 /** The watch over batch jobs, on real folders, with a Slurm that prints what a test says. */
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -9,13 +9,15 @@ import type { Exit, StraySearch, WorkerSpec } from "../../kernel/launchers/launc
 import { type RunCommand, SlurmFailure } from "./commands.ts";
 import { SlurmLauncher } from "./launcher.ts";
 import { nameOf, variablesPath } from "./script.ts";
+import type { SharedAdapter } from "./shared-adapter.ts";
 
 /** A launcher whose commands are `run`, and the lines of its log. */
-function opened(q: { clock: ManualClock; run: RunCommand; shared: string }) {
+function opened(q: { clock: ManualClock; run: RunCommand; shared: string; adapter?: SharedAdapter }) {
 	const lines: string[] = [];
 	const launcher = new SlurmLauncher({
 		clock: q.clock,
 		run: q.run,
+		adapter: q.adapter,
 		logDir: join(q.shared, "logs"),
 		log: (line: string) => void lines.push(line),
 		serviceEnv: {},
@@ -190,3 +192,44 @@ it.each(["the file of a stray", "scancel"])(
 		await launcher.close();
 	},
 );
+
+it("a worker with an adapter: its program is put into the shared folder, and signals go to the batch script", async () => {
+	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
+	onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
+	const scripts: (string | undefined)[] = [];
+	const run: RunCommand = async (program, _args, q) => {
+		if (program === "sbatch") scripts.push(q?.input);
+		return program === "sbatch" ? `${scripts.length}\n` : "";
+	};
+	const asked: string[] = [];
+	const adapter: SharedAdapter = {
+		async commandFor({ settings }) {
+			asked.push(settings.sharedDir);
+			if (asked.length === 2) throw new Error("the adapter cannot be copied");
+			return ["/s/node", "/s/http.js"];
+		},
+	};
+	const { launcher } = opened({ clock: manualClock(), run, shared, adapter });
+	const start = (workerId: string, settings: object = {}, isAdapter = true) =>
+		launcher.start({
+			workerId,
+			endpoint: "one",
+			serviceId: "s",
+			env: {},
+			gpuCount: 0,
+			settings: { command: ["x"], sharedDir: shared, image: "i", container: "pyxis", ...settings },
+			...(isAdapter && { adapter: { mapping: "{}", port: 0 } }),
+		} as unknown as WorkerSpec);
+	const lastLine = (): string | undefined => scripts.at(-1)?.trimEnd().split("\n").at(-1);
+	expect(await start("w-1")).not.toHaveProperty("step");
+	expect(lastLine()).toBe("exec '/s/node' '/s/http.js' '--' 'srun' '--ntasks=1' '--container-image=i' 'x'");
+	await expect(start("w-2")).rejects.toThrow('cannot start a worker of endpoint "one": the adapter cannot be copied');
+	await start("w-3", { adapterCommand: ["own", "-a"] });
+	expect(lastLine()).toMatch(/^exec 'own' '-a' '--' 'srun' /);
+	expect(await start("w-4", {}, false)).toHaveProperty("step", 0);
+	expect([lastLine()?.slice(0, 11), asked, scripts.length]).toEqual(["exec 'srun'", [shared, shared], 3]);
+	const unfit = { volumes: ["models:/m"], image: undefined, adapterCommand: ["own"] };
+	await expect(start("w-5", unfit)).rejects.toThrow("launcher.volumes needs launcher.image");
+	expect(readdirSync(shared, { recursive: true, encoding: "utf8" }).join()).not.toMatch(/w-[25]/);
+	await launcher.close();
+});

@@ -8,6 +8,7 @@ import { type RunCommand, slurmCommands, SlurmFailure } from "./commands.ts";
 import { exitOf, faultIn, isActive, type JobRow, noticeOf, withoutNotes } from "./job-states.ts";
 import { type SlurmQueue, slurmQueue } from "./queue.ts";
 import { batchScript, folderOf, nameOf, ownerIn, sbatchOptions, type SlurmSpec } from "./script.ts";
+import { type SharedAdapter, sharedAdapter } from "./shared-adapter.ts";
 import {
 	checkFolder,
 	discardWorker,
@@ -38,16 +39,18 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	readonly #queryMs: number;
 	readonly #queue: SlurmQueue;
 	readonly #strays: Strays;
+	readonly #adapter: SharedAdapter;
 	/** Its unwatched jobs are cancelled. */
 	#service: string | undefined;
 	#isWatching = false;
 	#isFailing = false;
 	#wake = new AbortController();
 
-	constructor(d: LauncherDependencies & { run?: RunCommand; queryMs?: number }) {
+	constructor(d: LauncherDependencies & { run?: RunCommand; queryMs?: number; adapter?: SharedAdapter }) {
 		super(d);
 		const { clock, log, run = slurmCommands(d.serviceEnv) } = d;
 		this.#queryMs = d.queryMs ?? QUERY_MS;
+		this.#adapter = d.adapter ?? sharedAdapter();
 		this.#queue = slurmQueue({ clock, run });
 		this.#strays = new Strays({ queue: this.#queue, clock, log, fileOf: (name) => this.#fileOfStray(name) });
 	}
@@ -61,8 +64,9 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		const folder = folderOf(spec);
 		await checkFolder(settings.sharedDir, folder);
 		this.pruneBeside(folder, pruneFolder);
+		const adapter = spec.adapter && (settings.adapterCommand ?? (await this.#adapter.commandFor(spec)));
 		await prepareWorker(spec, logDir);
-		const job = await this.#submit(spec).catch(async (error: unknown) => {
+		const job = await this.#submit(spec, adapter).catch(async (error: unknown) => {
 			await discardWorker(spec, logDir);
 			throw error;
 		});
@@ -177,9 +181,9 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 	}
 
 	/** If the answer is lost, the queue shows whether the job was accepted. */
-	async #submit(spec: SlurmSpec): Promise<string> {
+	async #submit(spec: SlurmSpec, adapter?: readonly string[]): Promise<string> {
 		try {
-			return await this.#queue.submit(sbatchOptions(spec), batchScript(spec));
+			return await this.#queue.submit(sbatchOptions(spec), batchScript(spec, adapter));
 		} catch (error) {
 			if (!(error instanceof SlurmFailure) || error.fault !== "answer_lost") throw error;
 			this.#expectLate();

@@ -15,10 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+	ADAPTER_FAILS,
 	AGAIN,
 	batchScript,
 	folderOf,
 	nameOf,
+	NO_ADAPTER,
 	NO_VARIABLES,
 	ownerIn,
 	sbatchOptions,
@@ -29,6 +31,7 @@ import {
 } from "./script.ts";
 import { check } from "../../kernel/lib/schema.ts";
 import { SETTINGS, type SlurmSettings } from "./settings.ts";
+import { until } from "../../../test/support/until.ts";
 
 const ODD = 'it\'s "$HOME" `id` \\ two\nlines !';
 const SECRET = "token-of-the-worker";
@@ -56,8 +59,15 @@ function spec(settings: Partial<SlurmSettings> = {}, change: Partial<SlurmSpec> 
 }
 
 /** Runs the batch script as a node does. */
-function run(of: SlurmSpec): string {
-	return execFileSync("bash", [], { input: batchScript(of), encoding: "utf8", stdio: "pipe" });
+function run(of: SlurmSpec, adapter?: readonly string[]): string {
+	return execFileSync("bash", [], { input: batchScript(of, adapter), encoding: "utf8", stdio: "pipe" });
+}
+
+/** A program in the place of the adapter's Node. */
+function programOf(text: string): string {
+	const path = join(sharedDir, "program");
+	writeFileSync(path, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+	return path;
 }
 
 /** Writes them as the launcher does. */
@@ -203,6 +213,65 @@ describe("batchScript", () => {
 		expect(() => batchScript(spec({ volumes: ["models:/runpod-volume"] }))).toThrow(
 			/^launcher.volumes needs launcher.image: /,
 		);
+	});
+});
+
+describe("batchScript of an adapter", () => {
+	const pyxis: Partial<SlurmSettings> = { image: "w:1", container: "pyxis" };
+
+	it.each<[string, Partial<SlurmSettings>, number, string]>([
+		["a command", {}, 0, "'node' 'worker.js'"],
+		["apptainer", { image: "/w.sif" }, 1, "'apptainer' 'exec' '--nv' '/w.sif' 'node' 'worker.js'"],
+		["pyxis", pyxis, 0, "'srun' '--ntasks=1' '--container-image=w:1' 'node' 'worker.js'"],
+	])("runs the adapter on the node, with the server as its child: %s", (_, settings, gpuCount, server) => {
+		const lines = batchScript(spec(settings, { gpuCount }), ["/s/node", "/s/sluice-http.js"]).trimEnd().split("\n");
+		expect(lines.at(-1)).toBe(`exec '/s/node' '/s/sluice-http.js' '--' ${server}`);
+		expect(lines.at(-5)).toBe("'/s/node' --version >/dev/null || {");
+	});
+
+	it("becomes the adapter, which gets the variables, after the lines of setup", () => {
+		const command = [programOf('echo "$RUNPOD_AI_API_KEY $STEP $*"'), "http.js"];
+		const of = spec({ setup: ["export STEP=2"] });
+		writeVariables(of);
+		expect(run(of, command)).toBe(`${SECRET} 2 http.js -- node worker.js\n`);
+	});
+
+	it("D29: says that a node cannot run it, with the error of the node, and does not start the server", () => {
+		const of = spec({ command: ["echo", "run"] });
+		for (const [command, why] of [
+			[[programOf("echo wrong libc >&2; exit 1"), "http.js"], /^wrong libc\n/],
+			[[join(sharedDir, "absent"), "http.js"], /absent: No such file or directory\n/],
+		] as const) {
+			writeVariables(of);
+			const stderr = expect.stringMatching(new RegExp(`${why.source}${ADAPTER_FAILS} ${command[0]}\n$`));
+			expect(() => run(of, command)).toThrow(expect.objectContaining({ status: NO_ADAPTER, stdout: "", stderr }));
+		}
+	});
+
+	it("D29: a command of the settings is looked up on the PATH, not called", () => {
+		const adapterCommand = ["no-such-adapter"];
+		const of = spec({ adapterCommand });
+		writeVariables(of);
+		const stderr = `${ADAPTER_FAILS} no-such-adapter\n`;
+		expect(() => run(of, adapterCommand)).toThrow(expect.objectContaining({ status: NO_ADAPTER, stderr }));
+		const present = spec({ adapterCommand: ["echo"] });
+		writeVariables(present);
+		expect(run(present, ["echo"])).toBe("-- node worker.js\n");
+	});
+
+	it.runIf(process.platform === "linux")("D18: a server whose adapter was killed is ended, with its children", async () => {
+		const pids = join(sharedDir, "pids");
+		// The adapter, once as the check of its version, has a server in a session of its own, which outlives it.
+		const server = `sh -c 'trap "" TERM; sleep 300 & echo $$ $! >${pids}; wait' 9>&- >/dev/null 2>&1`;
+		const adapter = programOf(
+			`[ "$1" = --version ] && exit\nsetsid ${server} &\nuntil [ -s ${pids} ]; do sleep 0.01; done\nkill -KILL $$`,
+		);
+		const of = spec({}, { env: { RUNPOD_POD_ID: "gpt-0123456789ab" } });
+		writeVariables(of);
+		expect(() => run(of, [adapter])).toThrow(expect.objectContaining({ signal: "SIGKILL" }));
+		const found = readFileSync(pids, "utf8").trim().split(" ");
+		expect(found).toHaveLength(2);
+		await until("both to end", () => found.every((pid) => !existsSync(`/proc/${pid}/exe`)));
 	});
 });
 

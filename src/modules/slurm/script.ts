@@ -15,6 +15,10 @@ export const NO_VARIABLES = 78;
 export const STARTED_AGAIN = 75;
 export const AGAIN = "Slurm started this job again, since its controller had lost the record of its first start.";
 
+/** Exit code and output when the adapter cannot run on the node (EX_OSFILE). */
+export const NO_ADAPTER = 72;
+export const ADAPTER_FAILS = "The adapter cannot run on this node:";
+
 /** Time until a worker has ended after its file was removed, ms. See {@link WATCHDOG}. */
 export const WATCHDOG_MS = 4000;
 
@@ -100,9 +104,42 @@ end TERM
 sleep 1
 end KILL`;
 
-/** Replaces itself by the worker, which gets the signals and sets the job's exit code. */
-export function batchScript(spec: SlurmSpec): string {
+/**
+ * Ends the server of an adapter that was killed: it is in a process group of its own, which not every ProctrackType
+ * finds. All that it starts has the worker's id in its environment. The watchdog ends with the adapter, and was started
+ * before it had these variables.
+ */
+function serverEnd(workerId: string): string {
+	return `end_server() {
+  for ((i = 0; i < 50; i++)); do
+    found=$(grep -lzxF "RUNPOD_POD_ID=${workerId}" /proc/[0-9]*/environ)
+    [ -n "$found" ] || return
+    for each in $found; do each=\${each#/proc/}; kill -KILL \${each%/*}; done
+    sleep 0.1
+  done
+} 2>/dev/null
+trap end_server EXIT`;
+}
+
+/** Fails where the adapter cannot run: Node may be for another processor or C library, and files may not be run. */
+function adapterCheck({ settings }: SlurmSpec, [program = ""]: readonly string[]): string[] {
+	const quoted = shellQuoted(program);
+	return [
+		`${settings.adapterCommand === undefined ? `${quoted} --version` : `type -P ${quoted}`} >/dev/null || {`,
+		`  echo ${shellQuoted(`${ADAPTER_FAILS} ${program}`)} >&2`,
+		`  exit ${NO_ADAPTER}`,
+		"}",
+	];
+}
+
+/**
+ * Replaces itself by the worker, which gets the signals and sets the job's exit code. `adapter`: the command of a
+ * worker's adapter, whose child the command of the settings is.
+ */
+export function batchScript(spec: SlurmSpec, adapter?: readonly string[]): string {
 	const { setup = [] } = spec.settings;
+	const command = [...(adapter ? [...adapter, "--"] : []), ...commandOf(spec)];
+	const watchdog = adapter ? `${serverEnd(spec.workerId)}\n${WATCHDOG}` : WATCHDOG;
 	return [
 		// Modules of HPC sites are set up by login shells.
 		setup.length > 0 ? "#!/bin/bash -l" : "#!/bin/bash",
@@ -121,14 +158,15 @@ export function batchScript(spec: SlurmSpec): string {
 		'    "sharedDir must be the same folder here and at the service, and of its user." >&2',
 		`  exit ${NO_VARIABLES}`,
 		"fi",
-		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${shellQuoted(WATCHDOG)} $$ "$variables" 8<&-)`,
+		`exec 9> >(BASH_ENV= exec setsid /bin/bash -c ${shellQuoted(watchdog)} $$ "$variables" 8<&-)`,
 		// The worker may have a variable of this name.
 		"unset variables",
 		". /proc/self/fd/8",
 		": >/proc/self/fd/8",
 		"exec 8<&-",
 		...setup,
-		`exec ${commandOf(spec).map(shellQuoted).join(" ")}`,
+		...(adapter ? adapterCheck(spec, adapter) : []),
+		`exec ${command.map(shellQuoted).join(" ")}`,
 		"",
 	].join("\n");
 }

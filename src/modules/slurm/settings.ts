@@ -31,6 +31,8 @@ export interface SlurmSettings {
 	/** `source:/path` or `source:/path:ro`. */
 	volumes?: string[];
 	setup?: string[];
+	/** Default: what the service puts into `sharedDir`. */
+	adapterCommand?: string[];
 	options?: string[];
 }
 
@@ -156,6 +158,21 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			examples: [["module load cuda/12.4", "source venv/bin/activate"]],
 			"x-message": "must be a list of lines such as [module load cuda/12.4].",
 		}),
+		adapterCommand: {
+			type: "array",
+			minItems: 1,
+			items: {
+				type: "string",
+				pattern: "^[^\\0\\n]{1,1000}$",
+				"x-message": "must be one line of text; put quotes around a number.",
+			},
+			description:
+				"With http: the command of the adapter on the nodes, such as [sluice-http]. Default: the Node that runs this " +
+				"service and its worker kit, which the service puts into sharedDir (sluice-adapter, 130 MB for each version). " +
+				"Set it if that Node cannot run on the nodes: on another processor, or with another C library.",
+			examples: [["sluice-http"], ["node", "/opt/sluice/bin/sluice-http.js"]],
+			"x-message": "must be a list of the command and its arguments, such as [sluice-http].",
+		},
 		options: {
 			type: "array",
 			maxItems: 50,

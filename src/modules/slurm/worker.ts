@@ -17,7 +17,7 @@ export class Worker extends WatchedWorker {
 	readonly drainBeforeS: number;
 	/** Undefined if an earlier version has started it. */
 	readonly program: string | undefined;
-	/** Undefined: the worker runs in the batch script. */
+	/** Undefined: the worker, or its adapter, runs in the batch script. */
 	readonly step: number | undefined;
 	/** Whether the queue has shown the job with this name. */
 	isSeen = false;
@@ -66,7 +66,7 @@ export function handleOf(spec: SlurmSpec, { job, folder }: { job: string; folder
 		name: nameOf(spec),
 		folder,
 		...(program !== undefined && { program }),
-		...(container === "pyxis" && { step: 0 }),
+		...(container === "pyxis" && !spec.adapter && { step: 0 }),
 		...(drainBefore !== undefined && { drainBefore }),
 	};
 }
