@@ -42,7 +42,7 @@ describe.skipIf(noSlurm !== undefined)(titled("HTTP servers as Slurm jobs"), { t
 
 	function endpoint(rest: object = {}, launcher: object = {}): object {
 		const { command } = (bed.endpoint() as { launcher: { command: string[] } }).launcher;
-		return bed.endpoint({}, { launcher: { type: "slurm", command, sharedDir, ...launcher }, ...rest });
+		return bed.endpoint({}, { launcher: { type: "slurm", command, sharedDir, memory: "1G", ...launcher }, ...rest });
 	}
 
 	async function serve(of = endpoint()): Promise<void> {

@@ -193,7 +193,7 @@ it.each(["the file of a stray", "scancel"])(
 	},
 );
 
-it("a worker with an adapter: its program is put into the shared folder, and signals go to the batch script", async () => {
+it("the adapter of a worker is put into its shared folder, and gets the signals of the job", async () => {
 	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
 	onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
 	const scripts: (string | undefined)[] = [];

@@ -259,20 +259,23 @@ describe("batchScript of an adapter", () => {
 		expect(run(present, ["echo"])).toBe("-- node worker.js\n");
 	});
 
-	it.runIf(process.platform === "linux")("D18: a server whose adapter was killed is ended, with its children", async () => {
-		const pids = join(sharedDir, "pids");
-		// The adapter, once as the check of its version, has a server in a session of its own, which outlives it.
-		const server = `sh -c 'trap "" TERM; sleep 300 & echo $$ $! >${pids}; wait' 9>&- >/dev/null 2>&1`;
-		const adapter = programOf(
-			`[ "$1" = --version ] && exit\nsetsid ${server} &\nuntil [ -s ${pids} ]; do sleep 0.01; done\nkill -KILL $$`,
-		);
-		const of = spec({}, { env: { RUNPOD_POD_ID: "gpt-0123456789ab" } });
-		writeVariables(of);
-		expect(() => run(of, [adapter])).toThrow(expect.objectContaining({ signal: "SIGKILL" }));
-		const found = readFileSync(pids, "utf8").trim().split(" ");
-		expect(found).toHaveLength(2);
-		await until("both to end", () => found.every((pid) => !existsSync(`/proc/${pid}/exe`)));
-	});
+	it.runIf(process.platform === "linux")(
+		"D18: a server whose adapter was killed is ended, with its children",
+		async () => {
+			const pids = join(sharedDir, "pids");
+			// The adapter, once as the check of its version, has a server in a session of its own, which outlives it.
+			const server = `sh -c 'trap "" TERM; sleep 300 & echo $$ $! >${pids}; wait' 9>&- >/dev/null 2>&1`;
+			const adapter = programOf(
+				`[ "$1" = --version ] && exit\nsetsid ${server} &\nuntil [ -s ${pids} ]; do sleep 0.01; done\nkill -KILL $$`,
+			);
+			const of = spec({}, { env: { RUNPOD_POD_ID: "gpt-0123456789ab" } });
+			writeVariables(of);
+			expect(() => run(of, [adapter])).toThrow(expect.objectContaining({ signal: "SIGKILL" }));
+			const found = readFileSync(pids, "utf8").trim().split(" ");
+			expect(found).toHaveLength(2);
+			await until("both to end", () => found.every((pid) => !existsSync(`/proc/${pid}/exe`)));
+		},
+	);
 });
 
 describe("variablesFile", () => {

@@ -168,8 +168,8 @@ export const SETTINGS: LauncherDefinition["settings"] = {
 			},
 			description:
 				"With http: the command of the adapter on the nodes, such as [sluice-http]. Default: the Node that runs this " +
-				"service and its worker kit, which the service puts into sharedDir (sluice-adapter, 130 MB for each version). " +
-				"Set it if that Node cannot run on the nodes: on another processor, or with another C library.",
+				"service and its worker kit, which the service puts into sharedDir: 130 MB in sluice-adapter for each " +
+				"version. Set it if that Node cannot run on the nodes: on another processor, or with another C library.",
 			examples: [["sluice-http"], ["node", "/opt/sluice/bin/sluice-http.js"]],
 			"x-message": "must be a list of the command and its arguments, such as [sluice-http].",
 		},

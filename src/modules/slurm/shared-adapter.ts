@@ -20,7 +20,7 @@ interface ProgramFile {
 }
 
 interface Program {
-	/** Of the worker kit, and of Node's version, processor and size. */
+	/** What it is made from: the worker kit, and the version, processor and size of Node. */
 	hash: string;
 	files: readonly ProgramFile[];
 }
@@ -36,8 +36,7 @@ const ENTRY = "sluice-http.js";
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** A call returns when its piece is durable, so that no later call has to flush all. Never through a link. */
-const WRITE =
-	constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_DSYNC | constants.O_NOFOLLOW;
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_DSYNC | constants.O_NOFOLLOW;
 
 export type SharedAdapter = ReturnType<typeof sharedAdapter>;
 
