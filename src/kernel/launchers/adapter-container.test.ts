@@ -1,8 +1,7 @@
 /** What the containers of adapter and server have, whatever the platform. */
 import { expect, it } from "vitest";
-import { workerEnv } from "../core/workers/worker-env.ts";
+import { MAPPING_VARIABLE, workerEnv } from "../core/workers/worker-env.ts";
 import { adapterEnv, serverEnv, serverPort, serverSettings } from "./adapter-container.ts";
-import { MAPPING_VARIABLE } from "./launcher.ts";
 
 const mapping = '{"port":8000,"concurrency":2}';
 const env = {
@@ -35,4 +34,11 @@ it("{port} in a command is the port", () => {
 	expect(serverSettings(settings, 80)).toEqual({ ...settings, command: ["--port=80", "8080"] });
 	expect(serverSettings({ image: "a" } as { image: string; command?: string[] }, 80)).toEqual({ image: "a" });
 	expect(serverPort({ mapping, port: 80 })).toBe(80);
+});
+
+it.each([
+	[undefined, "http.socket cannot be reached from another container: write the port on which the server listens"],
+	[0, "http.port: 0 is not possible in another container: write the port on which the server listens"],
+])("refuses the port %s of a mapping", (port, sentence) => {
+	expect(() => serverPort({ mapping: "{}", port })).toThrow(sentence);
 });

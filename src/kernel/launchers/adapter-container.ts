@@ -2,8 +2,8 @@
  * What launchers share that run a worker with an adapter as two containers (decisions 0061 and 0062): that of the
  * adapter takes jobs and has the variables that give access to the service, that of the server has none of them.
  */
-import { withoutWorkerEnv } from "../core/workers/worker-env.ts";
-import { MAPPING_VARIABLE, type WorkerAdapter } from "./launcher.ts";
+import { MAPPING_VARIABLE, withoutWorkerEnv } from "../core/workers/worker-env.ts";
+import type { WorkerAdapter } from "./launcher.ts";
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -42,8 +42,7 @@ export function serverSettings<S extends { command?: string[]; entrypoint?: stri
 
 /** The endpoint's variables, with PORT. */
 export function serverEnv(env: Variables, port: number): Record<string, string> {
-	const { [MAPPING_VARIABLE]: _, ...own } = withoutWorkerEnv(env);
-	return { PORT: String(port), ...own };
+	return { PORT: String(port), ...withoutWorkerEnv(env) };
 }
 
 /** The worker's variables; those of the mapping have `url`, where the server is, in place of its port. */

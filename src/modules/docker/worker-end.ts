@@ -3,21 +3,14 @@
  * either ends the worker.
  */
 import type { Clock } from "../../kernel/system/clock.ts";
+import { ENDED_ALONE, REPORT_MS } from "../../kernel/launchers/adapter-container.ts";
 import type { LogTarget } from "../../kernel/launchers/logs/timed-log.ts";
 import { type ContainerEnd, copyOutput, endContainer, endOf, sendSignal, type WatchedContainer } from "./container.ts";
 import type { Daemon } from "./daemon.ts";
 import type { DockerHost } from "./hosts/host.ts";
 import type { Worker } from "./worker.ts";
 
-/**
- * Time of an adapter for the reports of jobs that have ended, once its server has, ms. As long as the adapter itself
- * takes for them where it has started the server.
- */
-const REPORT_MS = 5000;
 const RETRY_MS = 1000;
-
-/** Exit code of a worker whose server ended without an error, although it should run (sysexits, EX_SOFTWARE). */
-const ENDED_ALONE = 70;
 
 interface WatchedWorkerContainers extends WatchedContainer {
 	worker: Worker;

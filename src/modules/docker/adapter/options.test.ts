@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { MAPPING_VARIABLE, workerEnv } from "../../../kernel/core/workers/worker-env.ts";
 import type { InspectedContainer } from "../daemon.ts";
 import type { DockerSettings } from "../settings.ts";
-import { adapterOptions, type AdapterSpec, serverAddress, serverOptions, serverPort } from "./options.ts";
+import { adapterOptions, type AdapterSpec, serverAddress, serverOptions } from "./options.ts";
 
 const url = "http://127.0.0.1:8080";
 const workerId = "ocr-0a1b2c3d4e5f";
@@ -153,11 +153,4 @@ describe("serverAddress", () => {
 			'the Docker network "bridge" gives the server no address: set network',
 		);
 	});
-});
-
-it.each([
-	[undefined, "http.socket cannot be reached from another container: write the port on which the server listens"],
-	[0, "http.port: 0 is not possible in another container: write the port on which the server listens"],
-])("refuses the port %s of a mapping", (port, sentence) => {
-	expect(() => serverPort(specOf({}, { adapter: { mapping: "{}", port } }))).toThrow(sentence);
 });

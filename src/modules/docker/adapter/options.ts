@@ -3,7 +3,7 @@
  * and has the variables that give access to the service. That of the server has the user's image, with all that the
  * settings say, and none of those variables.
  */
-import { withoutWorkerEnv } from "../../../kernel/core/workers/worker-env.ts";
+import { adapterEnv, serverEnv, serverPort, serverSettings } from "../../../kernel/launchers/adapter-container.ts";
 import { type ContainerContext, containerOptions, LABELS, serverName } from "../container-options.ts";
 import type { CreateOptions, InspectedContainer } from "../daemon.ts";
 import { ID_TAIL, type Spec } from "../worker.ts";
@@ -16,30 +16,11 @@ const BRIDGE = "bridge";
 /** The program of the adapter, on the PATH of its image. */
 const PROGRAM = "sluice-http";
 
-/**
- * Variables by which Node and the loader find files, and where temporary files are. The endpoint's are for the image of
- * its server.
- */
-const OF_THE_IMAGE = /^(?:PATH|TMPDIR|TMP|TEMP|NODE_.*|LD_.*)$/;
-
-/** The port of the server. Throws an Error for a mapping that no server in another container can have. */
-export function serverPort({ adapter: { port } }: AdapterSpec): number {
-	if (port !== undefined && port > 0) return port;
-	const given = port === undefined ? "http.socket cannot be reached from" : "http.port: 0 is not possible in";
-	throw new Error(`${given} another container: write the port on which the server listens, such as http.port: 8000`);
-}
-
 /** `{port}` in its command is the port, and so is the variable PORT. */
 export function serverOptions(spec: AdapterSpec, context: ContainerContext): CreateOptions {
-	const port = String(serverPort(spec));
-	const { command, entrypoint } = spec.settings;
-	const filled = (words: readonly string[]): string[] => words.map((word) => word.replaceAll("{port}", port));
-	const settings = {
-		...spec.settings,
-		...(command && { command: filled(command) }),
-		...(entrypoint && { entrypoint: filled(entrypoint) }),
-	};
-	const env = { PORT: port, ...withoutWorkerEnv(spec.env) };
+	const port = serverPort(spec.adapter);
+	const settings = serverSettings(spec.settings, port);
+	const env = serverEnv(spec.env, port);
 	const network = serverNetwork(spec);
 	// Its variables keep addresses as they were written, and it needs no name for the machine.
 	const own = { ...context, network, machine: undefined, url: spec.url };
@@ -60,13 +41,11 @@ export function adapterOptions(
 	context: ContainerContext,
 	{ image, address }: { image: string; address: string },
 ): CreateOptions {
-	const inherited = Object.entries(spec.env).filter(([name]) => !OF_THE_IMAGE.test(name));
-	const mapping = mappingFor(spec.adapter.mapping, address);
 	const options = containerOptions(
 		{
 			...spec,
 			settings: { type: "docker", image, entrypoint: [PROGRAM] },
-			env: { ...Object.fromEntries(inherited), SLUICE_HTTP: mapping },
+			env: adapterEnv(spec.env, spec.adapter, address),
 			gpus: [],
 			gpuMemoryGb: undefined,
 		},
@@ -78,7 +57,7 @@ export function adapterOptions(
 /** Returns where the adapter reaches the server; undefined if the server has ended and so has no address. */
 export function serverAddress(spec: AdapterSpec, { State, NetworkSettings }: InspectedContainer): string | undefined {
 	const network = serverNetwork(spec);
-	const port = serverPort(spec);
+	const port = serverPort(spec.adapter);
 	if (!State.Running) return undefined;
 	if (network === "host") return `http://127.0.0.1:${port}`;
 	if (hasNames(network)) return `http://${alias(spec.workerId)}:${port}`;
@@ -87,12 +66,6 @@ export function serverAddress(spec: AdapterSpec, { State, NetworkSettings }: Ins
 	if (IPAddress === "" && GlobalIPv6Address === "")
 		throw new Error(`the Docker network "${network}" gives the server no address: set network`);
 	return `http://${IPAddress === "" ? `[${GlobalIPv6Address}]` : IPAddress}:${port}`;
-}
-
-/** The mapping with the address of the server in place of its port. */
-function mappingFor(mapping: string, url: string): string {
-	const { port: _, ...rest } = JSON.parse(mapping) as Record<string, unknown>;
-	return JSON.stringify({ ...rest, url });
 }
 
 function serverNetwork({ settings: { network = BRIDGE } }: AdapterSpec): string {
