@@ -13,17 +13,31 @@ interface AboutCall {
 const MODELS: AboutCall = { path: "/v1/models", model: ["data", "0", "id"] };
 const INFO: AboutCall = { path: "/info", version: ["version"], model: ["model_id"] };
 
-/** Names of the servers of presets, and what says more about them. */
+/**
+ * Names of the servers of presets, and what says more about them. Only calls that neither load a model nor wake one
+ * that sleeps.
+ */
 const ABOUT: Readonly<Record<string, { name: string; calls: readonly AboutCall[] }>> = {
 	raw: { name: "HTTP server", calls: [] },
-	comfyui: { name: "ComfyUI", calls: [{ path: "/system_stats", version: ["system", "comfyui_version"] }] },
-	ollama: { name: "Ollama", calls: [{ path: "/api/version", version: ["version"] }] },
+	openai: { name: "Server with OpenAI's API", calls: [MODELS] },
 	vllm: { name: "vLLM", calls: [{ path: "/version", version: ["version"] }, MODELS] },
-	llamacpp: { name: "llama.cpp", calls: [MODELS] },
+	nim: { name: "NIM", calls: [MODELS] },
 	sglang: { name: "SGLang", calls: [{ path: "/get_model_info", model: ["model_path"] }] },
+	llamacpp: { name: "llama.cpp", calls: [MODELS] },
+	// It names no model: one is loaded by the first job that asks for it.
+	ollama: { name: "Ollama", calls: [{ path: "/api/version", version: ["version"] }] },
 	tgi: { name: "Text Generation Inference", calls: [INFO] },
 	tei: { name: "Text Embeddings Inference", calls: [INFO] },
+	infinity: { name: "Infinity", calls: [{ path: "/models", model: ["data", "0", "id"] }] },
 	triton: { name: "Triton", calls: [{ path: "/v2", version: ["version"] }] },
+	docling: { name: "docling-serve", calls: [] },
+	cog: { name: "Cog", calls: [{ path: "/", version: ["cog_version"] }] },
+	comfyui: { name: "ComfyUI", calls: [{ path: "/system_stats", version: ["system", "comfyui_version"] }] },
+	a1111: { name: "Stable Diffusion web UI", calls: [{ path: "/sdapi/v1/options", model: ["sd_model_checkpoint"] }] },
+	sdcpp: { name: "stable-diffusion.cpp", calls: [] },
+	// No route answers while it transcribes.
+	"whisper-asr": { name: "whisper-asr-webservice", calls: [] },
+	speech: { name: "Speech server", calls: [] },
 };
 
 const TIMEOUT_MS = 3000;
