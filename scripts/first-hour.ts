@@ -19,6 +19,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Of the image, and of its volume. */
 const IMAGE = "sluice-first-hour";
 const ANSWER_LIMIT_MS = 60_000;
+/** Time from `sluice connect` to the first result of an HTTP server. */
+const CONNECT_LIMIT_MS = 60_000;
 
 interface Step {
 	name: string;
@@ -160,11 +162,14 @@ const STEPS: readonly Step[] = [
 			const variables = await javascript!.says(/shell +export (\S+ \S+)/);
 			const sluice = `${variables} exec ${bin}`;
 			const connect = `${sluice} connect raw http://127.0.0.1:${port} --endpoint served --yes`;
+			const begun = performance.now();
 			const session = started(folder, "sh", ["-c", connect]);
 			await session.says(/Connecting /);
 			const said = await run(folder, `${sluice} jobs submit served --input '{"name": "Ada"}' --wait`, modern);
+			const ms = performance.now() - begun;
 			await session.stop();
 			server.close();
+			if (ms > CONNECT_LIMIT_MS) throw new Error(`The first result took ${Math.round(ms / 1000)} s.`);
 			if (!/^\{"name": "Ada"\}$/m.test(said)) throw new Error(`${said}\n${session.stdout()}`);
 		},
 	},
