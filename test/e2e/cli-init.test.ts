@@ -1,6 +1,6 @@
 /** `sluice init`: each starter runs under `sluice dev`, and those of npm under a service (D36). */
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { describe, expect, it, type TestContext } from "vitest";
@@ -25,6 +25,24 @@ function install(folder: string): void {
 	const { devDependencies: _, ...given } = JSON.parse(readFileSync(file, "utf8"));
 	writeFileSync(file, JSON.stringify(given));
 	execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: folder });
+}
+
+/** A service with the `sluice.yaml` of the folder. */
+async function serve(
+	test: TestContext,
+	folder: string,
+	env: Record<string, string> = {},
+): Promise<{ url: string; end: () => Promise<void> }> {
+	const args = ["serve", "--config", "sluice.yaml", "--port", "0"];
+	const service = start(test, args, { cwd: folder, env: { SLUICE_API_KEY: KEY, ...env } });
+	const url = await until("the address", () => /listens on (\S+)/.exec(service.stdout())?.[1]);
+	return {
+		url,
+		async end() {
+			service.end("SIGINT");
+			await service.ended;
+		},
+	};
 }
 
 function testInput(folder: string): any {
@@ -85,18 +103,13 @@ describe("sluice init", () => {
 		for (const name of [".gitignore", ".dockerignore"])
 			expect(readFileSync(join(folder, name), "utf8")).toMatch(/^node_modules\/$/m);
 		expect(readdirSync(folder)).toEqual(expect.arrayContaining(["Dockerfile", "README.md"]));
-		const service = start(test, ["serve", "--config", "sluice.yaml", "--port", "0"], {
-			cwd: folder,
-			env: { SLUICE_API_KEY: KEY },
-		});
-		const url = await until("the address", () => /listens on (\S+)/.exec(service.stdout())?.[1]);
+		const { url, end } = await serve(test, folder);
 		const { json } = await call(url, "/v2/mine/runsync", {
 			key: KEY,
 			body: { input: testInput(folder) },
 		});
 		STARTERS["typescript"]!(json);
-		service.end("SIGINT");
-		await service.ended;
+		await end();
 	});
 
 	it.concurrent("D36: typescript has types that compile once it is installed", async (test) => {
@@ -124,6 +137,48 @@ describe("sluice init", () => {
 		await dev.says(/FAILED in \d+ ms: Traceback[^]*ZeroDivisionError: division by zero/);
 	});
 
+	it.concurrent("D36: http runs under sluice dev, and under a service by its sluice.yaml", async (test) => {
+		const folder = await started(test, "http");
+		const dev = await session(test, folder, "--http", "0", "--", process.execPath, "server.mjs");
+		expect(await result(dev, testInput(folder))).toMatchObject({ output: { greeting: "Hello, Ada!" } });
+		expect(await result(dev, { name: 7 })).toMatchObject({
+			status: "FAILED",
+			error: expect.stringMatching(/^HTTP 422: .*name/),
+		});
+		const { url, end } = await serve(test, folder);
+		const { json } = await call(url, "/v2/mine/runsync", { key: KEY, body: { input: testInput(folder) } });
+		expect(json).toMatchObject({ status: "COMPLETED", output: { greeting: "Hello, Ada!" } });
+		await end();
+	});
+
+	it.concurrent("D36: http with a preset is an endpoint to which a server can be connected", async (test) => {
+		const { cwd } = room(test, {});
+		const made = await sluice(test, ["init", "http", "mine", "--preset", "docling"], { cwd });
+		expect(made.stdout).toMatch(/^Created mine: sluice\.yaml, test_input\.json\n\n {2}cd mine\n/);
+		expect(made.stdout).toContain("\n  sluice connect docling http://127.0.0.1:5001 --endpoint mine\n");
+		const folder = join(cwd, "mine");
+		const { url, end } = await serve(test, folder);
+		expect((await call(url, "/v1/endpoints/mine", { key: KEY })).json).toMatchObject({ http: "docling" });
+		const queued = await call(url, "/v2/mine/run", { key: KEY, body: { input: testInput(folder) } });
+		expect(queued.json.status).toBe("IN_QUEUE");
+		await end();
+		const sentence = async (...args: string[]): Promise<string> => {
+			const { code, stderr } = await sluice(test, ["init", ...args], { cwd });
+			expect(code).toBe(2);
+			return stderr;
+		};
+		expect(await sentence("http", "mine", "--preset", "docling")).toMatch(
+			/mine\/sluice\.yaml exists\. Pass another folder: sluice init http FOLDER --preset docling\n$/,
+		);
+		expect(await sentence("http", "other", "--preset", "doclin")).toMatch(
+			/^There is no preset 'doclin'\. Did you mean 'docling'\? Presets: raw, openai, /,
+		);
+		expect(await sentence("python", "other", "--preset", "docling")).toBe(
+			"--preset is for the starter http: sluice init http FOLDER --preset docling\n",
+		);
+		expect(existsSync(join(cwd, "other"))).toBe(false);
+	});
+
 	for (const starter of ["vllm", "comfyui"])
 		it.concurrent(`D36: ${starter} is an endpoint with RunPod's image, on a GPU`, async (test) => {
 			const { cwd } = room(test, {});
@@ -132,11 +187,7 @@ describe("sluice init", () => {
 				/ sluice serve --config sluice\.yaml .*\n {2}sluice jobs submit mine --input @test_input/,
 			);
 			const folder = join(cwd, "mine");
-			const service = start(test, ["serve", "--config", "sluice.yaml", "--port", "0"], {
-				cwd: folder,
-				env: { SLUICE_API_KEY: KEY, DOCKER_HOST: "unix:///nowhere/docker.sock" },
-			});
-			const url = await until("the address", () => /listens on (\S+)/.exec(service.stdout())?.[1]);
+			const { url, end } = await serve(test, folder, { DOCKER_HOST: "unix:///nowhere/docker.sock" });
 			const { json } = await call(url, "/v1/endpoints/mine", { key: KEY });
 			expect(json).toMatchObject({
 				gpusPerWorker: 1,
@@ -145,8 +196,7 @@ describe("sluice init", () => {
 			expect(json.launcher.image).toMatch(/^runpod\/worker-/);
 			const queued = await call(url, "/v2/mine/run", { key: KEY, body: { input: testInput(folder) } });
 			expect(queued.json.status).toBe("IN_QUEUE");
-			service.end("SIGINT");
-			await service.ended;
+			await end();
 		});
 
 	it.concurrent("D36: names the starters, and replaces no file", async (test) => {

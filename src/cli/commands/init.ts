@@ -6,6 +6,8 @@ import { version } from "../../kernel/version.ts";
 import type { Action } from "../framework/command.ts";
 import { endpointId } from "../dev/target.ts";
 import { CliError } from "../client/errors.ts";
+import { connectLine, presetFiles } from "./init-preset.ts";
+import { type NamedPreset, presetNamed } from "./jobs/http-setting.ts";
 
 /** The path is the same from `src` and `dist`. */
 const PACKAGE = fileURLToPath(new URL("../../..", import.meta.url));
@@ -18,6 +20,7 @@ const STARTERS = {
 	image: "makes pictures in steps, as ComfyUI does",
 	vllm: "a language model: RunPod's image of vLLM with Docker, on a GPU",
 	comfyui: "pictures: RunPod's image of ComfyUI with Docker, on a GPU",
+	http: "a server that speaks HTTP, without an SDK; --preset NAME: a known one, such as docling",
 } as const;
 
 const NAMES = Object.keys(STARTERS).join(", ");
@@ -27,27 +30,51 @@ export const init: Action = {
 	summary: `create a folder with a worker to start from: ${NAMES}`,
 	args: ["[STARTER]", "[FOLDER]"],
 	local: true,
-	flags: {},
-	examples: ["sluice init typescript greeter", "sluice init streaming"],
-	async run({ args: [starter, path = starter] }) {
+	flags: { preset: { value: "NAME", summary: "for the starter http: an endpoint for this server, such as docling" } },
+	examples: ["sluice init typescript greeter", "sluice init streaming", "sluice init http documents --preset docling"],
+	async run({ args: [starter, path = starter], flags }) {
 		if (starter === undefined || path === undefined) {
 			const rows = Object.entries(STARTERS).map(([name, what]) => `  ${name.padEnd(12)}${what}\n`);
 			throw new CliError(`Choose a starter: sluice init STARTER [FOLDER]\n\n${rows.join("")}`);
 		}
 		if (!Object.hasOwn(STARTERS, starter)) throw new CliError(`There is no starter '${starter}'; there are ${NAMES}.`);
-		const files = copyStarter(starter, resolve(path));
-		process.stdout.write(createdText(path, files));
+		const named = flags["preset"];
+		if (named !== undefined && starter !== "http")
+			throw new CliError(`--preset is for the starter http: sluice init http FOLDER --preset ${named}`);
+		const preset = named === undefined ? undefined : presetNamed(named);
+		const folder = resolve(path);
+		const files = preset ? writePreset(preset, folder) : copyStarter(starter, folder);
+		const text = preset ? presetText(preset, path) : createdText(starter, path, files);
+		process.stdout.write(`Created ${path}: ${files.join(", ")}\n\n  cd ${inShell(path)}\n${text}`);
 		return 0;
 	},
 };
+
+/** Throws {@link CliError} if one of the files exists. */
+function refuseTaken(folder: string, files: readonly string[], command: string): void {
+	const taken = files.find((name) => existsSync(join(folder, name)));
+	if (taken !== undefined) throw new CliError(`${join(folder, taken)} exists. Pass another folder: ${command}`);
+}
+
+/** Returns the names of the new files. Throws {@link CliError} instead of replacing one. */
+function writePreset(preset: NamedPreset, folder: string): string[] {
+	const texts = presetFiles(preset, endpointId(basename(folder)));
+	const files = Object.keys(texts);
+	refuseTaken(folder, files, `sluice init http FOLDER --preset ${preset.name}`);
+	try {
+		mkdirSync(folder, { recursive: true });
+		for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+	} catch (error) {
+		throw cannotWrite(folder, error);
+	}
+	return files;
+}
 
 /** Returns the names of the new files. Throws {@link CliError} instead of replacing one. */
 function copyStarter(starter: string, folder: string): string[] {
 	const source = join(PACKAGE, "starters", starter);
 	const files = readdirSync(source);
-	const taken = files.find((name) => existsSync(join(folder, name)));
-	if (taken !== undefined)
-		throw new CliError(`${join(folder, taken)} exists. Pass another folder: sluice init ${starter} FOLDER`);
+	refuseTaken(folder, files, `sluice init ${starter} FOLDER`);
 	try {
 		mkdirSync(folder, { recursive: true });
 		cpSync(source, folder, { recursive: true });
@@ -60,9 +87,13 @@ function copyStarter(starter: string, folder: string): string[] {
 		for (const name of [".gitignore", ".dockerignore"].filter((each) => !existsSync(join(folder, each))))
 			writeFileSync(join(folder, name), "node_modules/\n.sluice/\n.venv/\n.env\n");
 	} catch (error) {
-		throw new CliError(`Cannot write to ${folder}: ${(error as Error).message}`, 1);
+		throw cannotWrite(folder, error);
 	}
 	return files;
+}
+
+function cannotWrite(folder: string, error: unknown): CliError {
+	return new CliError(`Cannot write to ${folder}: ${(error as Error).message}`, 1);
 }
 
 /** Copies the kit into the folder, so that the folder works on any machine and in an image. */
@@ -80,24 +111,32 @@ function replaceIn(path: string, text: string, replacement: string): void {
 	);
 }
 
-function createdText(path: string, files: readonly string[]): string {
-	const folder = /^[\w./-]+$/.test(path) ? path : `'${path}'`;
-	if (!files.includes("Dockerfile")) {
-		const id = endpointId(basename(resolve(path)));
-		return `Created ${path}: ${files.join(", ")}
+function inShell(path: string): string {
+	return /^[\w./-]+$/.test(path) ? path : `'${path}'`;
+}
 
-  cd ${folder}
-  sluice serve --config sluice.yaml    # needs Docker and an NVIDIA GPU; pulls the image
-  sluice jobs submit ${id} --input @test_input.json --wait
+/** What to type next, in the new folder. */
+function createdText(starter: string, path: string, files: readonly string[]): string {
+	if (starter === "http")
+		return `  sluice dev --http 0 -- node server.mjs    # run it here; Enter sends test_input.json
+  sluice serve --config sluice.yaml         # as a service; workers start when jobs wait
 `;
-	}
+	if (!files.includes("Dockerfile"))
+		return `  sluice serve --config sluice.yaml    # needs Docker and an NVIDIA GPU; pulls the image
+  sluice jobs submit ${endpointId(basename(resolve(path)))} --input @test_input.json --wait
+`;
 	const install = files.includes("package.json")
 		? "  npm install                          # for 'sluice serve'; 'sluice dev' needs nothing\n"
 		: "";
-	return `Created ${path}: ${files.join(", ")}
-
-  cd ${folder}
-${install}  sluice dev .                         # run it here; Enter sends test_input.json
+	return `${install}  sluice dev .                         # run it here; Enter sends test_input.json
   sluice serve --config sluice.yaml    # as a service; workers start when jobs wait
+`;
+}
+
+function presetText(preset: NamedPreset, path: string): string {
+	const endpoint = endpointId(basename(resolve(path)));
+	return `  sluice serve --config sluice.yaml    # prints a key: set SLUICE_API_KEY to it in another shell
+  ${connectLine(preset, endpoint)}
+  sluice jobs submit ${endpoint} --input @test_input.json --wait
 `;
 }

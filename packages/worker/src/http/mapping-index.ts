@@ -4,5 +4,6 @@
  */
 export type { Mapping } from "./mapping/mapping.ts";
 export type { MappingFault } from "./mapping/mapping-reader.ts";
+export { EXAMPLE_INPUTS } from "./presets/example-inputs.ts";
 export { type Preset, PRESETS } from "./presets/index.ts";
 export { type ResolvedMapping, resolveMapping } from "./mapping/resolve-mapping.ts";
