@@ -113,6 +113,14 @@ export const EXAMPLES = {
 	resumeEndpoint: { answer: JOB_COUNTS },
 	workerEnv: { answer: { env: { RUNPOD_ENDPOINT_ID: "hello", RUNPOD_POD_ID: WORKER } } },
 	renewWebhookSecret: { answer: { webhookSecret: "whsec_…", formerWebhookSecretUntil: AT } },
+	listHttpPresets: {
+		answer: {
+			presets: [
+				{ name: "docling", title: "docling-serve: documents to Markdown and JSON", port: 5001, input: { sources: [] } },
+			],
+			launchers: ["process", "docker", "external"],
+		},
+	},
 	getHttp: { answer: { http: { port: 8000 }, mapping: { port: 8000 } } },
 	listReleases: { answer: RELEASES },
 	rollBackRelease: { answer: RELEASES },

@@ -29,6 +29,7 @@ beforeAll(async () => {
 			[EP]: {},
 			full: { limits: { queue: 0 } },
 			deleted: {},
+			served: { http: "docling" },
 			slow: { limits: { status: { concurrent: 0 } } },
 		},
 		settings: {
@@ -289,6 +290,12 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await ask("drainHost", { host: "rig1" })).json).toMatchObject({ drained: true });
 		expect((await ask("resumeHost", { host: "rig1" })).json).toMatchObject({ drained: false });
 		expect((await ask("listGpus")).json.gpus).toEqual([]);
+	});
+
+	it("D39: HTTP servers", async () => {
+		expect((await ask("getHttp", { endpoint: "served" })).json.http).toBe("docling");
+		expect((await ask("listHttpPresets")).json.presets.length).toBeGreaterThan(10);
+		expect((await ask("getHttp")).code).toBe("no_http");
 	});
 
 	it("D45, D53: registries and alerts", async () => {

@@ -3,16 +3,20 @@ import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { memberOf } from "../../kernel/core/endpoints/endpoint-member.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
-import { isManaged } from "../../kernel/launchers/index.ts";
+import { adapts, isManaged, LAUNCHERS } from "../../kernel/launchers/index.ts";
 import type { WorkerAdapter } from "../../kernel/launchers/launcher.ts";
 import type { OpenModule } from "../../kernel/module.ts";
 import { ERRORS } from "./errors.ts";
 import { HTTP } from "./member.ts";
-import { resolveHttp } from "./resolve.ts";
+import { presetsShown, resolveHttp } from "./resolve.ts";
 import type { HTTP_ROUTES } from "./routes.ts";
 
 export function openHttpWorkers(): OpenModule {
 	const handlers: HandlersOf<typeof HTTP_ROUTES> = {
+		async listHttpPresets() {
+			const launchers = LAUNCHERS.map(({ type }) => type).filter(adapts);
+			return { presets: presetsShown(), launchers };
+		},
 		async getHttp({ engine, params }) {
 			const endpoint = engine.endpoints.get(params.endpoint);
 			const found = mappingOf(endpoint);

@@ -1,5 +1,6 @@
 /** The mapping of an endpoint: a preset, with what the endpoint sets over it. */
 import {
+	EXAMPLE_INPUTS,
 	type Mapping,
 	type MappingFault,
 	PRESETS,
@@ -16,6 +17,15 @@ export type Resolved =
 	| { ok: false; faults: MappingFault[] };
 
 export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
+
+/** Presets as clients see them. */
+export function presetsShown() {
+	return Object.entries(PRESETS).map(([name, { title, settings }]) => {
+		const input = EXAMPLE_INPUTS[name];
+		const { port } = settings;
+		return { name, title, ...(typeof port === "number" && { port }), ...(input && { input }) };
+	});
+}
 
 /** Members of which the mapping has one: they say where the server is. */
 const PLACES = ["port", "socket", "url"];

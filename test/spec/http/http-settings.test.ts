@@ -118,6 +118,25 @@ describe("the setting http", () => {
 	});
 });
 
+describe("GET /v1/http-presets", () => {
+	it("D39: has each preset with its port and an input, and the launchers that can have HTTP servers", async () => {
+		const { json } = await call(service.url, "/v1/http-presets");
+		expect(json.presets[0]).toEqual({ name: "raw", title: expect.stringMatching(/^Any HTTP server/) });
+		expect(json.presets).toContainEqual({
+			name: "docling",
+			title: expect.stringMatching(/^docling-serve/),
+			port: 5001,
+			input: { sources: [expect.any(Object)] },
+		});
+		expect(json.launchers).toEqual(expect.arrayContaining(["process", "docker", "external"]));
+		for (const { name } of json.presets) {
+			const endpoint = { launcher: { type: "external" }, http: name };
+			const made = await call(service.url, `/v1/endpoints/preset-${name}`, { method: "PUT", body: endpoint });
+			expect([name, made.status]).toEqual([name, 201]);
+		}
+	});
+});
+
 describe("GET /v1/endpoints/{endpoint}/http", () => {
 	const read = (endpoint: string, key?: string) =>
 		call(service.url, `/v1/endpoints/${endpoint}/http`, key === undefined ? {} : { key });
