@@ -32,12 +32,17 @@ export const JOB_TEXTS = {
 			waiting: "In queue",
 			webhook: "Webhook",
 			ran: (span: string) => `ran ${span}`,
+			returned: (span: string) => `returned after ${span}`,
 		},
 		bars: { wait: "In queue", room: "Making room", start: "Cold start", run: "Run", webhook: "Webhook" },
 		waited: (span: string) => `in queue for ${span}`,
 		madeRoom: (span: string) => `other workers made room in ${span}`,
 		started: (span: string) => `worker started in ${span}`,
 		ran: (attempt: number, span: string) => `attempt ${attempt} ran ${span}`,
+		gaveBack: (attempt: number, span: string) => `attempt ${attempt} was returned after ${span}`,
+		returned: (attempts: readonly number[], reason: string, isLoss: boolean) =>
+			`${attempts.length === 1 ? "Attempt" : "Attempts"} ${attempts.join(", ")}: returned to the queue by the worker` +
+			`${isLoss ? ", which counts as a loss" : ""}: ${reason}`,
 		sent: (span: string) => `webhook answered in ${span}`,
 		conversation: "Conversation",
 		asCode: "Copy as code",

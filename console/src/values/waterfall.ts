@@ -16,6 +16,8 @@ export interface Lane {
 	/** Number of the attempt. */
 	number: number;
 	bars: readonly Bar[];
+	/** Whether the worker gave the job back to the queue. */
+	returned?: boolean;
 }
 
 /** The part of a job's time that a webhook delivered later may add to the scale; attempts after it stand at its end. */
@@ -35,11 +37,13 @@ export function lanesOf(
 	for (const { kind, attempt, from, ms, end } of spansOf(job, now)) {
 		if (kind === "wait") {
 			waits = [{ kind, from: from - began, ms, end }];
-			const worker = workers.find(({ id }) => id === job.attempts.find((each) => each.attempt === attempt)?.workerId);
+			const worker = workers.find(({ id }) => id === attemptOf(job, attempt)?.workerId);
 			for (const part of worker === undefined ? [] : partsOf(worker, { from, to: from + ms }))
 				waits = [...waits.slice(0, -1), ...split(waits.at(-1)!, { ...part, from: part.from - began })];
 		} else {
-			lanes.push({ kind: "attempt", number: attempt, bars: [...waits, { kind, from: from - began, ms, end }] });
+			const bars = [...waits, { kind, from: from - began, ms, end }];
+			const { returned = false } = attemptOf(job, attempt) ?? {};
+			lanes.push({ kind: "attempt", number: attempt, bars, ...(returned && { returned }) });
 			waits = [];
 		}
 	}
@@ -59,6 +63,10 @@ export function lanesOf(
 	if (tries.length > 0) lanes.push({ kind: "webhook", number: tries.length, bars: tries });
 	const most = length + Math.max(LEAST_AFTER_MS, length * MOST_AFTER);
 	return { lanes, whole: Math.max(length, ...tries.map(({ from, ms }) => from + ms).filter((end) => end <= most)) };
+}
+
+function attemptOf({ attempts }: JobTimes, number: number): JobTimes["attempts"][number] | undefined {
+	return attempts.find(({ attempt }) => attempt === number);
 }
 
 type Part = Pick<Bar, "kind" | "from" | "ms">;

@@ -6,6 +6,7 @@ import { duration, moment, timeOfDay } from "../../text/format.ts";
 import { useLoad } from "../../client/load.ts";
 import type { Delivery, EndedWorker, JobDetail, Worker } from "../../client/shapes.ts";
 import { T } from "../../text/text.ts";
+import { returnsOf } from "../../values/jobs/returns.ts";
 import { type Bar, type Lane, lanesOf } from "../../values/waterfall.ts";
 import { Copy } from "../copy.tsx";
 import { toneOf } from "../status.tsx";
@@ -42,6 +43,11 @@ export function Timeline({
 					))}
 				</ol>
 			</details>
+			{returnsOf(job).map(({ attempts, reason, isLoss }) => (
+				<p key={attempts[0]} className="hint break">
+					{T.job.returned(attempts, reason, isLoss)}
+				</p>
+			))}
 			{open.map(({ attempt, workerId }) => (
 				<p key={attempt} className="hint">
 					{T.job.open(attempt, workerId)}
@@ -133,16 +139,16 @@ function LaneView({ lane, whole }: { lane: Lane; whole: number }): ReactNode {
 				{lane.kind === "webhook" && end.from > whole
 					? `+${duration(end.from)}`
 					: end.kind === "run"
-						? T.job.lanes.ran(duration(end.ms))
+						? T.job.lanes[lane.returned ? "returned" : "ran"](duration(end.ms))
 						: duration(end.ms)}
 			</span>
 		</div>
 	);
 }
 
-function nameOf({ kind, ms }: Bar, { number }: Lane): string {
+function nameOf({ kind, ms }: Bar, { number, returned = false }: Lane): string {
 	const span = duration(ms);
-	if (kind === "run") return T.job.ran(number, span);
+	if (kind === "run") return returned ? T.job.gaveBack(number, span) : T.job.ran(number, span);
 	const texts = { wait: T.job.waited, room: T.job.madeRoom, start: T.job.started, webhook: T.job.sent };
 	return texts[kind](span);
 }
