@@ -4,6 +4,7 @@ export type { Endpoint } from "../../../src/kernel/api/endpoints.ts";
 export type { JobDetail, JobList, JobSummary } from "../../../src/kernel/api/job-records.ts";
 export type { JobCounts, WorkerCounts } from "../../../src/kernel/api/jobs.ts";
 export type { Gpu, GpuSpan } from "../../../src/modules/gpus/routes.ts";
+export type { HttpPreset } from "../../../src/modules/http-workers/routes.ts";
 export type { Release } from "../../../src/modules/releases/routes.ts";
 export type { Host } from "../../../src/modules/docker/routes.ts";
 export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";

@@ -10,9 +10,13 @@ import { useMay } from "../../client/session.ts";
 import type { Endpoint } from "../../client/shapes.ts";
 import { SNIPPETS } from "../../values/snippets.ts";
 import { T } from "../../text/text.ts";
+import { ConnectServer } from "../../modules/http-workers/connect-server.tsx";
+import { hasHttp } from "../../modules/http-workers/http-server.ts";
 import { ConnectWorkers } from "./connect-workers.tsx";
 
-export function ConnectPage({ endpoint: { id, launcher } }: { endpoint: Endpoint }): ReactNode {
+export function ConnectPage({ endpoint }: { endpoint: Endpoint }): ReactNode {
+	const { id, launcher } = endpoint;
+	const Connect = hasHttp(endpoint) ? ConnectServer : ConnectWorkers;
 	const admin = useMay("admin");
 	const base = BASE.replace(/\/$/, "");
 	const { data: recent } = useLoad(`recent ${id}`, (signal) => recentInput(id, signal));
@@ -34,7 +38,7 @@ export function ConnectPage({ endpoint: { id, launcher } }: { endpoint: Endpoint
 				/>
 				<p className="hint">{T.connect.key}</p>
 			</section>
-			{admin ? <ConnectWorkers endpoint={id} base={base} external={launcher.type === "external"} /> : null}
+			{admin ? <Connect endpoint={id} base={base} external={launcher.type === "external"} /> : null}
 		</>
 	);
 }

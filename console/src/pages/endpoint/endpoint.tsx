@@ -17,6 +17,8 @@ import { ComparePage } from "../requests/compare.tsx";
 import { ConnectPage } from "./connect.tsx";
 import { ENDPOINT_PAGES } from "../../parts/page-list.ts";
 import { JobPage } from "../job/job.tsx";
+import { hasHttp } from "../../modules/http-workers/http-server.ts";
+import { ServerLine } from "../../modules/http-workers/server-line.tsx";
 import { PurgeQueue } from "../requests/purge-queue.tsx";
 import { RequestsPage } from "../requests/requests.tsx";
 import { SettingsPage } from "../settings/page.tsx";
@@ -59,6 +61,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 				live={live}
 				acts={tab !== "requests" || rest === undefined}
 			/>
+			{hasHttp(endpoint) ? <ServerLine id={id} change={endpoint} /> : null}
 			<nav className="tabs" aria-label={T.menu.endpoint} ref={tabs}>
 				{ENDPOINT_PAGES.map((page) => (
 					<a
@@ -82,7 +85,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 							<JobPage key={rest} endpoint={id} id={rest} />
 						)
 					) : null}
-					{tab === "try" ? <TryPage key={id} id={id} /> : null}
+					{tab === "try" ? <TryPage key={id} id={id} served={hasHttp(endpoint)} /> : null}
 					{tab === "workers" ? (
 						<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
 					) : null}

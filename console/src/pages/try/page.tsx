@@ -11,6 +11,7 @@ import { Select } from "../../parts/field.tsx";
 import { Empty, Loading } from "../../parts/notice.tsx";
 import { isPictureInput } from "./picture-form.ts";
 import { type RecentInput, recentInput } from "./recent-input.ts";
+import { proposedInput } from "./proposed-input.ts";
 import { usePlace } from "../../client/router.ts";
 import { useMay } from "../../client/session.ts";
 import { T } from "../../text/text.ts";
@@ -24,9 +25,13 @@ type Mode = (typeof MODES)[number];
 /** No second endpoint: an id has no dot. */
 const NONE = ".";
 
-export function TryPage({ id }: { id: string }): ReactNode {
+/** `served`: its workers are HTTP servers, whose preset proposes the first job. */
+export function TryPage({ id, served }: { id: string; served: boolean }): ReactNode {
 	const write = useMay("write");
-	const { data } = useLoad(`recent ${id}`, (signal) => recentInput(id, signal));
+	const { data } = useLoad(`recent ${id}`, async (signal) => {
+		const recent = await recentInput(id, signal);
+		return served && recent.example === undefined ? { ...recent, ...(await proposedInput(id, signal)) } : recent;
+	});
 	const { query } = usePlace();
 	const mode = query.has("like") ? "job" : query.get("mode");
 	if (!write) return <Empty title={T.try.mayNot} />;

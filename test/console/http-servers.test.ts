@@ -1,0 +1,116 @@
+/** Endpoints of HTTP servers in a real browser: made, described, tried, with jobs that were returned. */
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { T } from "../../console/src/text/text.ts";
+import { httpEndpoints } from "../spec/http/http-endpoints.ts";
+import { call } from "../support/service.ts";
+import { goTo, noBrowser, press, site, titled } from "./site.ts";
+
+/** Returns a job of a busy server at once. */
+const AT_ONCE = { errors: { busyMs: 0 } };
+
+const here = site({
+	endpoints: ({ folder }) => ({
+		served: httpEndpoints(folder).endpoint(AT_ONCE),
+		chat: { http: "vllm" },
+		documents: { http: "docling" },
+		own: { http: { request: { path: "/run" } } },
+	}),
+});
+
+/** Chooses in a field that opens a list. */
+async function choose(page: Page, field: string, choice: string): Promise<void> {
+	await page.getByRole("button", { name: field }).click();
+	await page.getByRole("option", { name: choice, exact: true }).click();
+}
+
+const madeOf = async (id: string): Promise<any> => (await call(here.service.url, `/v1/endpoints/${id}`)).json;
+
+/** What the page of an endpoint says about its server. */
+const lineOf = (page: Page) => page.locator(".server-line");
+
+describe.skipIf(noBrowser !== undefined)(titled("HTTP servers in the console"), () => {
+	it("D39: one that runs elsewhere is made with a preset, and its page has the command that connects it", async () => {
+		const page = await here.open();
+		await press(page, T.newEndpoint.open);
+		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("remote");
+		await choose(page, T.newEndpoint.program, T.newEndpoint.programs.http);
+		const dialog = page.getByRole("dialog");
+		await choose(page, T.http.preset, "docling");
+		await dialog.getByText(/^docling-serve: documents/).waitFor();
+		expect(await page.getByLabel(T.http.port).getAttribute("placeholder")).toBe("5001");
+		await choose(page, T.newEndpoint.launcher, "Started elsewhere");
+		await page.getByLabel(T.http.url).fill("http://192.0.2.9:5001");
+		await press(page, T.newEndpoint.create);
+		await page.getByText(T.http.external).waitFor();
+		expect(new URL(page.url()).hash).toBe("#/endpoints/remote/connect");
+		await page
+			.getByText(
+				`sluice connect docling http://192.0.2.9:5001 --endpoint remote --url ${new URL(here.service.url).origin}`,
+			)
+			.waitFor();
+		expect(await madeOf("remote")).toMatchObject({
+			http: { preset: "docling", url: "http://192.0.2.9:5001" },
+			launcher: { type: "external" },
+		});
+		await lineOf(page).getByText("docling", { exact: true }).waitFor();
+		await lineOf(page).getByText("http://192.0.2.9:5001", { exact: true }).waitFor();
+		await lineOf(page).getByText(T.http.states.none(), { exact: true }).waitFor();
+	});
+
+	it("D39: one that Sluice starts needs a port, which is refused at its field", async () => {
+		const page = await here.open({ forgive: /status of 400/ });
+		await press(page, T.newEndpoint.open);
+		await page.getByLabel(T.newEndpoint.id, { exact: true }).fill("local");
+		await choose(page, T.newEndpoint.program, T.newEndpoint.programs.http);
+		await page.getByRole("textbox", { name: /^Command/ }).fill("node server.mjs {port}");
+		await press(page, T.newEndpoint.create);
+		await page
+			.locator(".field", { has: page.getByLabel(T.http.port) })
+			.locator(".fault")
+			.waitFor();
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await page.getByLabel(T.http.port).fill("0");
+		await press(page, T.newEndpoint.create);
+		await page.getByRole("heading", { name: "local" }).waitFor();
+		expect(new URL(page.url()).hash).toBe("#/endpoints/local/try");
+		expect(await madeOf("local")).toMatchObject({
+			http: { preset: "raw", port: 0 },
+			launcher: { type: "process", command: ["node", "server.mjs", "{port}"] },
+		});
+	});
+
+	it("D39: the page says what the server answers while it loads, and when it is ready", async () => {
+		const server = httpEndpoints(here.folder);
+		server.setLoading(true);
+		const page = await here.open({ at: "#/endpoints/served/workers" });
+		await lineOf(page).getByText(T.http.states.none(), { exact: true }).waitFor();
+		await lineOf(page).getByText(T.http.freePort).waitFor();
+		await here.submit("served", { route: "echo" } as object);
+		await lineOf(page).getByText(T.http.states.starting(), { exact: true }).waitFor();
+		// Its adapter says so every 10 s.
+		await lineOf(page).getByText("Waiting for the server: HTTP 503 loading model.").waitFor({ timeout: 40_000 });
+		server.setLoading(false);
+		await lineOf(page).getByText(T.http.states.ready(1), { exact: true }).waitFor();
+		expect(await lineOf(page).textContent()).not.toContain("503");
+	});
+
+	it("D39, D54: the timeline of a job has what its worker returned, once", async () => {
+		const { json } = await call(here.service.url, "/v2/served/runsync?wait=20000", {
+			body: { input: { route: "busy" } },
+		});
+		expect(json).toMatchObject({ status: "COMPLETED", output: "free" });
+		const page = await here.open({ at: `#/endpoints/served/requests/${json.id}` });
+		await page.getByText(/^Attempts 1, 2: returned to the queue by the worker: .*429/).waitFor();
+		expect(await page.locator(".lane-end", { hasText: /^returned after/ }).count()).toBe(2);
+	});
+
+	it("D39: Try it begins as the preset's jobs do: a chat, its example, or JSON", async () => {
+		const page = await here.open({ at: "#/endpoints/chat/try" });
+		await page.getByLabel(T.chat.message).waitFor();
+		await goTo(page, "#/endpoints/documents/try");
+		await expect.poll(() => page.getByLabel(T.try.input).inputValue()).toContain('"kind": "http"');
+		await goTo(page, "#/endpoints/own/try");
+		await expect.poll(() => page.getByLabel(T.try.input).inputValue()).toContain('"prompt": "hello"');
+	});
+});
