@@ -132,7 +132,7 @@ describe("GET /v1/http-presets", () => {
 		for (const { name } of json.presets) {
 			const endpoint = { launcher: { type: "external" }, http: name };
 			const made = await call(service.url, `/v1/endpoints/preset-${name}`, { method: "PUT", body: endpoint });
-			expect([name, made.status]).toEqual([name, 201]);
+			expect([name, made.json.action]).toEqual([name, "create"]);
 		}
 	});
 });
