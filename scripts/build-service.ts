@@ -1,7 +1,7 @@
 /**
  * Bundles `src/` into `dist/`, with `yaml`, which is 72 files: a start reads a few files instead of hundreds
- * (docs/decisions/0006), with what is used of OpenTelemetry, 34 MB as packages (0055), and with the SMTP client of
- * alerts. Other packages stay in `node_modules`.
+ * (docs/decisions/0006), with what is used of OpenTelemetry, 34 MB as packages (0055), with the SMTP client of
+ * alerts and the parser of forms (0064). Other packages stay in `node_modules`.
  */
 import { cpSync } from "node:fs";
 import * as http from "node:http";
@@ -22,6 +22,7 @@ const ENTRIES = [
 export async function buildService(root: string): Promise<void> {
 	await bundle({ root, entries: ENTRIES });
 	cpSync(`${root}node_modules/nodemailer/LICENSE`, `${root}dist/chunks/nodemailer.LICENSE`);
+	cpSync(`${root}node_modules/@fastify/busboy/LICENSE`, `${root}dist/chunks/busboy.LICENSE`);
 	cpSync(`${root}node_modules/@opentelemetry/api/LICENSE`, `${root}dist/chunks/opentelemetry.LICENSE`);
 }
 
@@ -37,7 +38,7 @@ export async function bundle(q: {
 		configFile: false,
 		logLevel: "warn",
 		plugins: [ownPaths(`${root}src/`), httpWithoutUndici()],
-		ssr: { noExternal: ["nodemailer", "yaml", /^@opentelemetry\//] },
+		ssr: { noExternal: ["@fastify/busboy", "nodemailer", "yaml", /^@opentelemetry\//] },
 		build: {
 			ssr: true,
 			target: "node24",

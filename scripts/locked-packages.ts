@@ -16,9 +16,10 @@ const FOLDER = "node_modules/";
 
 /**
  * What the build puts into the service: only a small part of each is used (docs/decisions/0055), or it is loaded only
- * where alerts are mailed.
+ * where alerts are mailed or forms arrive.
  */
 const BUNDLED = [
+	"@fastify/busboy",
 	"nodemailer",
 	"@opentelemetry/api",
 	"@opentelemetry/exporter-trace-otlp-proto",

@@ -60,6 +60,7 @@ const VALUES = {
 	worker: "hello-1a2b3c",
 	address: "192.0.2.1",
 	method: "GET",
+	name: "file",
 	path: "/v2",
 	allow: "POST",
 	limit: 1000,
@@ -82,6 +83,7 @@ const VALUES = {
 /** Example values of `{why}`. */
 const WHY: Readonly<Record<string, string>> = {
 	bad_encoding: "unexpected end of file",
+	bad_form: "it ends before its last boundary.",
 	bad_json: "it ends in the middle of a value.",
 	unauthorized: "The request carries no API key.",
 	worker_unauthorized: "The worker sent no token.",

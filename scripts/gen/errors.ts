@@ -6,6 +6,7 @@ import { code, type Page, plain, table } from "./markdown.ts";
 /** What the client should do, for each code. */
 const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	bad_json: "Send one JSON object. The sentence names the place of the fault.",
+	bad_form: "Send a form as browsers do, with the boundary of its Content-Type. The sentence names the fault.",
 	bad_request: "Correct the fields in `details`, all at once.",
 	bad_query: "Correct the parameter in `details`.",
 	bad_http: "Check the client or the proxy: the request is not valid HTTP.",
@@ -32,6 +33,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 	worker_not_launched: "Stop it where it was started, or pause the endpoint.",
 	duplicate_worker_id: "Give each worker an id of its own.",
 	body_too_large: "Put large files into storage and send their URLs.",
+	part_too_large: "Send a smaller file or value.",
 	unsupported_encoding: "Send the body plain, or as gzip, br or deflate.",
 	bad_encoding: "Compress the body as `Content-Encoding` says, or leave the header out.",
 	headers_too_large: "Send fewer or shorter headers.",

@@ -115,9 +115,12 @@ const OF_MANAGEMENT = ["forbidden", "resource_not_found"] as const;
 /** `src/kernel/engine/endpoints/endpoints.test.ts` produces these: it takes several servers. */
 const OF_SERVERS = ["endpoint_changed", "endpoint_unreadable"] as const;
 
+/** `test/spec/client/openai/forms.test.ts` produces these, in OpenAI's form: no other route takes forms. */
+const OF_FORMS = ["bad_form", "part_too_large"] as const;
+
 /** How each other code is produced. */
 const HOW: Record<
-	Exclude<ErrorCode, (typeof OF_MANAGEMENT)[number] | (typeof OF_SERVERS)[number]>,
+	Exclude<ErrorCode, (typeof OF_MANAGEMENT | typeof OF_SERVERS | typeof OF_FORMS)[number]>,
 	() => Promise<Answer>
 > = {
 	bad_json: () => get("/v2/open/run", { text: "nonsense" }),
@@ -342,7 +345,9 @@ const EVERY = { ...HOW, ...backupErrors(() => service) };
 
 describe("every code", () => {
 	it("D2: is in the table of this test", () => {
-		expect([...Object.keys(HOW), ...OF_MANAGEMENT, ...OF_SERVERS].toSorted()).toEqual(Object.keys(ERRORS).toSorted());
+		expect([...Object.keys(HOW), ...OF_MANAGEMENT, ...OF_SERVERS, ...OF_FORMS].toSorted()).toEqual(
+			Object.keys(ERRORS).toSorted(),
+		);
 	});
 
 	it.each(Object.keys(EVERY) as (keyof typeof EVERY)[])("D2, D3: %s", async (code) => {

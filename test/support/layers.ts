@@ -187,6 +187,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"kernel/system/",
 		"kernel/events.ts",
 		"kernel/version.ts",
+		"@fastify/busboy",
 		"cookie",
 		"node",
 	],

@@ -16,6 +16,7 @@ export interface ErrorEntry {
 
 export const ERRORS = {
 	bad_json: { status: 400, sentence: "The body cannot be read as a JSON object: {why} Send one{type}." },
+	bad_form: { status: 400, sentence: "The body cannot be read as a form (multipart/form-data): {why}" },
 	bad_request: { status: 400, sentence: "The request has {count}: {first}" },
 	bad_query: { status: 400, sentence: "The query parameter {name} is {value}; it must be {bound}." },
 	bad_http: { status: 400, sentence: "The request is not well-formed HTTP." },
@@ -105,6 +106,10 @@ export const ERRORS = {
 		status: 413,
 		sentence:
 			"The body has {size} bytes; at most {limit} are accepted. Put large files into storage and send their URLs.",
+	},
+	part_too_large: {
+		status: 413,
+		sentence: "The part '{name}' of the form has over {limit} bytes, the most that is accepted.",
 	},
 	unsupported_encoding: {
 		status: 415,

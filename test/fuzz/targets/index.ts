@@ -3,6 +3,7 @@ import type { Target } from "../target.ts";
 import { ADAPTER_BASE64, ADAPTER_MAPPINGS, ADAPTER_PATHS, ADAPTER_ROUTES, ADAPTER_STREAMS } from "./adapter.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
 import { COMMANDS } from "./commands.ts";
+import { FORMS } from "./forms.ts";
 import { GPUS } from "./gpus.ts";
 import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
@@ -19,6 +20,7 @@ export const TARGETS: readonly Target[] = [
 	JSON_SCAN,
 	CHUNK_SPLIT,
 	BODY,
+	FORMS,
 	ELEMENTS,
 	JOB_TEXT,
 	SCHEMAS,

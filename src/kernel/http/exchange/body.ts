@@ -41,8 +41,11 @@ export class ScannedBody {
 	}
 }
 
+/** Refuses a request whose body is not read to its end: the connection is closed after the answer. */
+export class UnreadBody extends ApiError {}
+
 /** A body over its limit. `size`: declared bytes, if any. */
-export class BodyTooLarge extends ApiError {
+export class BodyTooLarge extends UnreadBody {
 	readonly size: number | undefined;
 	constructor(size: number | undefined, limit: number) {
 		super("body_too_large", { size: size ?? `over ${limit}`, limit });

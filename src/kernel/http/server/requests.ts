@@ -9,7 +9,7 @@ import { may } from "../../engine/access/keys.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { EventBus } from "../../events.ts";
 import { REFUSED_POLL_MS, REFUSED_GUESS_MS, authenticate, delayRefusal } from "../gates/auth.ts";
-import { BodyTooLarge } from "../exchange/body.ts";
+import { UnreadBody } from "../exchange/body.ts";
 import { type Call, paramOf, type Service } from "../exchange/call.ts";
 import { type AccessLog, accessLog } from "./access-log.ts";
 import { allowOrigin, answerOptions, type CorsOrigins } from "./cors.ts";
@@ -174,12 +174,12 @@ export class Requests {
 				? REFUSED_GUESS_MS
 				: 0;
 		if (wait > 0 && !this.#draining && !call.res.headersSent) await delayRefusal(clock, call, wait);
-		const tooLarge =
-			refusal instanceof BodyTooLarge ||
+		const unread =
+			refusal instanceof UnreadBody ||
 			(!call.req.complete && Number(call.req.headers["content-length"] ?? 0) > call.maxBody);
 		const late = refusal.code === "request_timeout";
-		refuse(call.res, refusal, { close: tooLarge || late, form: call.errorForm });
-		if (tooLarge) discardBody(call, clock);
+		refuse(call.res, refusal, { close: unread || late, form: call.errorForm });
+		if (unread) discardBody(call, clock);
 		else if (late) call.res.end();
 	}
 }
