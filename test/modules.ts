@@ -18,7 +18,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
 		(name) => `spec/worker/${name}.test.ts`,
 	),
-	"http-workers": ["spec/http"],
+	"http-workers": ["spec/client/openai/http-server.test.ts", "spec/http"],
 	logs: ["hung-logs", "logs", "service-log"].map((name) => `spec/v1/${name}.test.ts`),
 	management: ["clients/mcp-tools.test.ts", "spec/client/secret-rotation.test.ts", "spec/management"],
 	metrics: [

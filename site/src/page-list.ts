@@ -51,7 +51,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Recipes",
-		files: guides("vllm", "comfyui", "whisper", "infinity"),
+		files: guides("openai", "vllm", "comfyui", "whisper", "infinity"),
 		weight: GUIDE_WEIGHT,
 	},
 	{

@@ -12,22 +12,34 @@ import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
 import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
 import { notAnObject, readJson } from "../../kernel/http/exchange/body.ts";
 import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
-import { headOnly, JSON_HEADERS, inSlices } from "../../kernel/http/exchange/reply.ts";
+import { isForm } from "../../kernel/http/exchange/form.ts";
+import { headOnly, json, JSON_HEADERS, inSlices } from "../../kernel/http/exchange/reply.ts";
 import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { onStored } from "../../kernel/http/memory/call-memory.ts";
 import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
+import { answeredAsFile } from "./file-answer.ts";
+import { type ModelLists, MODELS_ROUTE } from "./model-lists.ts";
 import { streamed } from "./stream.ts";
 
+/** Tokens that were counted and lists of models that are known, for as long as the module is open. */
+export interface OpenaiState {
+	tokens: TokenCounts;
+	models: ModelLists;
+}
+
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
-export async function openai(call: Call<"endpoint" | "rest">, counts: TokenCounts): Promise<void> {
+export async function openai(call: Call<"endpoint" | "rest">, { tokens, models }: OpenaiState): Promise<void> {
 	const { engine, params } = call;
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
 		return headOnly(call.res, JSON_HEADERS);
 	}
-	const { input, stream } = await readRequest(call);
+	const route = `/${params.rest}`;
+	const { input, stream } = await readRequest(call, route);
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.endpoints.get(params.endpoint);
+	const list = listRequest(call, { route, endpoint: endpoint.id, models });
+	if (list?.known) return json(call.res, list.known.text, ["Age", String(list.known.age)]);
 	const id = engine.jobs.newId("openai");
 	await engine.jobs.submit({
 		id,
@@ -43,7 +55,7 @@ export async function openai(call: Call<"endpoint" | "rest">, counts: TokenCount
 	const job = { endpoint: endpoint.id, id };
 	let ended = false;
 	try {
-		ended = await (stream ? streamed : whole)(call, job, counts);
+		ended = stream ? await streamed(call, job, tokens) : await whole(call, job, { tokens, onJson: list?.keep });
 	} catch (error) {
 		if (!(error instanceof ApiError) || error.code !== "job_not_found") throw error;
 		answerFailure(call, failureByEnd("removed"));
@@ -54,9 +66,27 @@ export async function openai(call: Call<"endpoint" | "rest">, counts: TokenCount
 	}
 }
 
-async function readRequest(call: Call<"rest">): Promise<{ input: JsonText; stream: boolean }> {
-	const route = `/${call.params.rest}`;
+/** Returns the list of models that is known, and what keeps the answer to a request for it. Undefined for others. */
+function listRequest(
+	{ req, engine }: Call,
+	{ route, endpoint, models }: { route: string; endpoint: string; models: ModelLists },
+) {
+	if (req.method !== "GET" || route !== MODELS_ROUTE) return undefined;
+	const asked = engine.releases.current(endpoint);
+	return {
+		known: models.find(endpoint),
+		keep: (text: string, worker: string | undefined): void => models.keep(endpoint, text, { asked, worker }),
+	};
+}
+
+async function readRequest(call: Call, route: string): Promise<{ input: JsonText; stream: boolean }> {
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
+	if (isForm(call.req)) {
+		const { formInput } = await import("./form-input.ts");
+		const { model, ...form } = await formInput(call, route);
+		if (model !== undefined) describeModel(call, route, model);
+		return form;
+	}
 	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model"] });
 	const { scan, size } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
@@ -78,15 +108,21 @@ const TOO_LARGE = JSON.stringify({
 	code: 500,
 });
 
-/** Sends one JSON body at the job's end. False if the client disconnects before. */
-async function whole(call: Call, job: JobName, counts: TokenCounts): Promise<boolean> {
+interface WholeOptions {
+	tokens: TokenCounts;
+	/** Called with a JSON answer of up to {@link LARGE_BYTES} that is no error, before it is sent. */
+	onJson: ((text: string, worker: string | undefined) => void) | undefined;
+}
+
+/** Sends one body at the job's end. False if the client disconnects before. */
+async function whole(call: Call, job: JobName, options: WholeOptions): Promise<boolean> {
 	const { engine, caller } = call;
 	const admit = admitOutput(call);
 	const output: AdmitOutput = (found) => (found.job.state === "COMPLETED" ? admit(found) : undefined);
 	for (;;) {
 		const found = await engine.jobs.statusSync({ ...job, ms: CHECK_MS, caller, output });
 		if (isFinal(found.job.state)) {
-			if (found.job.state === "COMPLETED") await answerOutput(call, found, counts);
+			if (found.job.state === "COMPLETED") await answerOutput(call, found, options);
 			else answerFailure(call, failureOfJob(found));
 			return true;
 		}
@@ -95,14 +131,16 @@ async function whole(call: Call, job: JobName, counts: TokenCounts): Promise<boo
 	}
 }
 
-async function answerOutput(call: Call, { job, output }: JobResult, counts: TokenCounts): Promise<void> {
+async function answerOutput(call: Call, { job, output }: JobResult, { tokens, onJson }: WholeOptions): Promise<void> {
 	const body =
 		(await inSlices(singleResult(output))) ?? (await chunksAsResult(call, job)) ?? (output === undefined ? "{}" : "[]");
 	const small = sizeOf(body) <= LARGE_BYTES;
 	const failure = small ? failureInOutput(stringOf(body)) : undefined;
 	if (failure) return answerFailure(call, failure);
+	if (await answeredAsFile(call, body)) return;
+	if (small) onJson?.(stringOf(body), job.worker);
 	const end = typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body));
-	countTokens(call, { counts, endpoint: job.endpoint, usage: usageIn(stringOf(end)) });
+	countTokens(call, { counts: tokens, endpoint: job.endpoint, usage: usageIn(stringOf(end)) });
 	await answer(call, body);
 }
 

@@ -4,11 +4,13 @@ import type { Call } from "../../kernel/http/exchange/call.ts";
 import type { Kernel, OpenModule } from "../../kernel/module.ts";
 import { familiesOf } from "./families.ts";
 import { openai } from "./handlers.ts";
+import { modelLists } from "./model-lists.ts";
 import type { OPENAI_ROUTES } from "./routes.ts";
 
-export function openOpenai({ events }: Kernel): OpenModule {
-	const tokens = counts(events);
-	const handle = (call: Call<"endpoint" | "rest">): Promise<void> => openai(call, tokens);
+export function openOpenai(kernel: Kernel): OpenModule {
+	const tokens = counts(kernel.events);
+	const models = modelLists(kernel);
+	const handle = (call: Call<"endpoint" | "rest">): Promise<void> => openai(call, { tokens, models });
 	const handlers: HandlersOf<typeof OPENAI_ROUTES> = { openai: handle, sdkOpenai: handle };
 	return { handlers, families: async () => familiesOf(tokens) };
 }

@@ -7,14 +7,16 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 	summary: "Runs a request of OpenAI's API as a job and answers in OpenAI's form.",
 	answer: {
 		description:
-			"The result as the worker produced it. A failure that the worker reported in OpenAI's form has its own status.",
+			"The result as the worker produced it; one that is no JSON, such as speech, has its own Content-Type. A " +
+			"failure that the worker reported in OpenAI's form has its own status.",
 		schema: {},
 		events: "the worker's chunks as it produced them",
 		headers: { "x-request-id": "Id of the job." },
 	},
 	body: {
 		description:
-			"A request of OpenAI's API; the worker gets it as input.openai_input, and the route as input.openai_route.",
+			"A request of OpenAI's API; the worker gets it as input.openai_input, and the route as input.openai_route. " +
+			"Also a form (multipart/form-data) of at most 15 MiB, whose files the worker gets in base64.",
 		schema: {
 			type: "object",
 			properties: {
@@ -23,7 +25,7 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 			additionalProperties: true,
 		},
 	},
-	errors: ["queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
+	errors: ["bad_form", "part_too_large", "queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
 	maxBody: 20 * MB,
 	errorForm: OPENAI_ERRORS,
 	changesByGet: true,

@@ -7,7 +7,8 @@ import { failureBody, failureOfRefusal, type OpenAIFailure } from "./error-form.
 import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
 import { eventText } from "./event-text.ts";
 import { type TokenUsage, usageIn } from "./usage.ts";
-import { outputOf, resultAsChunks } from "./translation.ts";
+import { outputOf, resultAsChunks, singleResult } from "./translation.ts";
+import { answeredAsFile } from "./file-answer.ts";
 import type { Follower } from "../../kernel/engine/jobs/stream/live-chunks.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import { admitOutput } from "../../kernel/http/exchange/answer.ts";
@@ -15,7 +16,7 @@ import { type Call, drained } from "../../kernel/http/exchange/call.ts";
 import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { hold } from "../../kernel/http/memory/call-memory.ts";
 import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
-import { refusalOf } from "../../kernel/http/exchange/reply.ts";
+import { inSlices, refusalOf } from "../../kernel/http/exchange/reply.ts";
 import { EVENT_STREAM } from "../../kernel/http/exchange/server-sent-events.ts";
 
 /**
@@ -55,8 +56,11 @@ export async function streamed(call: Call, job: JobName, counts: TokenCounts): P
 		return !caller.disconnected;
 	}
 
+	/** False also after an answer that is no stream. */
 	async function sendResult(): Promise<boolean> {
 		const { output } = await engine.jobs.status({ ...job, output: admitOutput(call) });
+		const single = await inSlices(singleResult(output));
+		if (single !== undefined && (await answeredAsFile(call, single))) return false;
 		for (const piece of resultAsChunks(output)) {
 			if (piece === undefined) await new Promise((resolve) => setImmediate(resolve));
 			else if (!(await sendAll([piece]))) return false;

@@ -22,9 +22,13 @@ export const OPENAI_SUBMISSION_OPTIONS: Readonly<SubmissionOptions> = {
 	ttlMs: OPENAI_TTL_MS,
 };
 
-/** `route`: path after `/openai`, with its slash. Without body no `openai_input` (protocol C.1). */
-export function openaiInput(route: string, body: JsonText | undefined): JsonText {
-	const head = `{"openai_route":${JSON.stringify(route)}`;
+/**
+ * `route`: path after `/openai`, with its slash. Without body no `openai_input` (protocol C.1). `type`: what the client
+ * sent, if that was not JSON.
+ */
+export function openaiInput(route: string, body: JsonText | undefined, type?: string): JsonText {
+	const sent = type === undefined ? "" : `,"openai_content_type":${JSON.stringify(type)}`;
+	const head = `{"openai_route":${JSON.stringify(route)}${sent}`;
 	return body === undefined ? `${head}}` : asOne(piecesOf(`${head},"openai_input":`, body, "}"));
 }
 

@@ -18,6 +18,94 @@ const events =
 	(_request: Received, response: ServerResponse): void =>
 		void response.writeHead(200, { "content-type": "text/event-stream" }).end(text);
 
+/** The input of a form, as the service makes it. */
+const formInput = (route: string, form: object): string =>
+	openaiInput(route, JSON.stringify(form), "multipart/form-data") as string;
+
+describe("a job of a form", () => {
+	const wav = Buffer.from("RIFF\0\r\n--x\xff", "latin1");
+	const audio = { name: 'a "b".wav', type: "audio/wav", base64: wav.toString("base64") };
+	const answered = (_request: Received, response: ServerResponse): void => json(response, { text: "hi" });
+
+	/** The form that a server gets, as Node's own parser reads it: texts, and name, type and bytes of files. */
+	async function received(form: object): Promise<[string, unknown][]> {
+		const { run, server } = await before(answered);
+		expect(await run(formInput("/v1/audio/transcriptions", form))).toEqual([{ text: "hi" }]);
+		const [{ method, url, headers, body }] = server.received as [Received];
+		expect([method, url]).toEqual(["POST", "/v1/audio/transcriptions"]);
+		const { "content-type": type = "" } = headers;
+		const read = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
+		return await Promise.all(
+			[...read].map(async ([name, value]): Promise<[string, unknown]> => {
+				if (typeof value === "string") return [name, value];
+				return [name, [value.name, value.type, Buffer.from(await value.arrayBuffer()).toString("latin1")]];
+			}),
+		);
+	}
+
+	it("is sent as the form that the client has sent: fields that repeat, files byte for byte", async () => {
+		const form = { file: audio, model: "é", "granularities[]": ["word", "segment"], "image[]": [audio, audio] };
+		const file = ['a "b".wav', "audio/wav", wav.toString("latin1")];
+		expect(await received(form)).toEqual([
+			["file", file],
+			["model", "é"],
+			["granularities[]", "word"],
+			["granularities[]", "segment"],
+			["image[]", file],
+			["image[]", file],
+		]);
+	});
+
+	it("may have values that no client's form has", async () => {
+		const odd = { a: 1.5, b: true, c: { d: [1] }, e: null, f: [], g: { base64: "QQ==", type: "x\r\ny: z" } };
+		expect(await received(odd)).toEqual([
+			["a", "1.5"],
+			["b", "true"],
+			["c", '{"d":[1]}'],
+			["g", ["g", "application/octet-stream", "A"]],
+		]);
+		expect(await received({})).toEqual([]);
+	});
+
+	it("fails with the name of a file that is not base64, and the server gets nothing", async () => {
+		const { run, server } = await before(answered);
+		const result = await run(formInput("/v1/audio/transcriptions", { file: { base64: "%" } }));
+		expect(result).toEqual({ error: expect.stringContaining("openai_input.file.base64 must be base64") });
+		expect(server.received).toEqual([]);
+	});
+
+	it("streams by the field stream, which is a text", async () => {
+		const sent = 'data: {"type":"transcript.text.delta","delta":"hi"}\n\n';
+		const { run } = await before(events(sent));
+		for (const stream of ["true", "True", "1"])
+			expect(await run(formInput("/v1/audio/transcriptions", { file: audio, stream }))).toEqual([sent, [sent]]);
+		const [whole] = (await run(formInput("/v1/audio/transcriptions", { stream: "false" }))) as [
+			{ contentType: string },
+		];
+		expect(whole.contentType).toBe("text/event-stream");
+	});
+
+	it("is JSON without the service's word for it", async () => {
+		const { run, server } = await before(answered);
+		await run(input("/v1/audio/transcriptions", '{"file":{"base64":"QQ=="},"stream":"true"}'));
+		expect(server.received[0]!.headers["content-type"]).toBe("application/json");
+	});
+});
+
+it.each([
+	["text", "text/plain; charset=utf-8", "wörds\n"],
+	["subtitles", "text/vtt", "WEBVTT\n"],
+	["a text in another charset", "text/plain; charset=latin1", Buffer.from("w\xf6rds", "latin1")],
+	["audio", "audio/mpeg", Buffer.from([0, 255, 128])],
+	["nothing", "text/plain", ""],
+])("an answer that is %s has its bytes and its content type", async (_name, type, body) => {
+	const { run } = await before((_request, response) => response.writeHead(200, { "content-type": type }).end(body));
+	const bytes = Buffer.from(body);
+	expect(await run(input("/v1/audio/speech", '{"input":"x"}'))).toEqual([
+		{ contentType: type, bytes: bytes.length, data: bytes.toString("base64") },
+	]);
+});
+
 describe("a job of /openai/*", () => {
 	it("goes to its route, with the client's body byte for byte, and its answer is the output's only element", async () => {
 		const { run, server } = await before((_request, response) => json(response, { id: "c" }), {

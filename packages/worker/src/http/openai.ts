@@ -2,19 +2,25 @@
 import { memberText } from "../polling/job-text.ts";
 import { RawJson } from "../raw-json.ts";
 import type { Job } from "../types.ts";
+import { decodedBase64 } from "./exchange/base64.ts";
 import { JobFailure } from "./job-failure.ts";
 import type { Mapping, OpenAiMapping, StreamMapping } from "./mapping/mapping.ts";
 import { isObject } from "./mapping/mapping-reader.ts";
+import { textOf } from "./mapping/template.ts";
+import { type Part, partType, textBody } from "./exchange/multipart.ts";
 
 /** A mapping for one job. */
 export interface JobMapping {
 	mapping: Mapping;
-	/** Of a job of `/openai/*`: the client's body, byte for byte. */
-	openai: { inputText: string } | undefined;
+	/** Of a job of `/openai/*`: the client's body, byte for byte, or as the parts of a form. */
+	openai: { inputText: string; form: readonly Part[] | undefined } | undefined;
 }
 
 /** What the service looks for in the error of a job, to answer with its status and body (protocol C.2). */
 export const OPENAI_ERROR = "vLLM returned ";
+
+/** What the service says of a client's body that is a form (protocol C.1). */
+const FORM_TYPE = "multipart/form-data";
 
 const ROUTE = /^\/v1(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/;
 /** Streams of these have a last event, so that one without it is cut. */
@@ -37,8 +43,10 @@ function openAiJob(
 	{ inputText }: Job,
 	input: Record<string, unknown>,
 ): JobMapping {
-	const { openai_route: route, openai_input: body } = input;
-	const hasBody = body !== undefined && body !== null && !(isObject(body) && Object.keys(body).length === 0);
+	const { openai_route: route, openai_input: body, openai_content_type: type } = input;
+	const isForm = type === FORM_TYPE && isObject(body);
+	const isEmpty = body === undefined || body === null || (isObject(body) && Object.keys(body).length === 0);
+	const hasBody = isForm || !isEmpty;
 	const method = hasBody ? "POST" : "GET";
 	if (typeof route !== "string" || !ROUTE.test(route) || !hasRoute(routes, `${method} ${route}`))
 		throw new JobFailure(unknownRoute(`${method} ${String(route).slice(0, 200)}`));
@@ -62,15 +70,41 @@ function openAiJob(
 				body: hasBody ? { as: "json", template: "{input}" } : undefined,
 			},
 			defaults: {},
-			answer: { as: "auto", at: undefined, maxBytes: mapping.answer.maxBytes, files: undefined },
+			answer: { as: "typed", at: undefined, maxBytes: mapping.answer.maxBytes, files: undefined },
 			uploads: [],
 			failed: [],
-			stream: isObject(body) && body["stream"] === true ? stream : undefined,
+			stream: isObject(body) && asksForStream(body["stream"], isForm) ? stream : undefined,
 			async: undefined,
 			progress: undefined,
 		},
-		openai: { inputText: (hasBody && memberText(inputText, 0, "openai_input")) || "null" },
+		openai: {
+			inputText: (!isForm && hasBody && memberText(inputText, 0, "openai_input")) || "null",
+			form: isForm ? partsOf(body) : undefined,
+		},
 	};
+}
+
+/** Values of forms are texts. */
+function asksForStream(value: unknown, isForm: boolean): boolean {
+	return value === true || (isForm && typeof value === "string" && /^(?:true|1)$/i.test(value));
+}
+
+/** The form that the client has sent. Throws a {@link JobFailure} for a file without base64. */
+function partsOf(form: Record<string, unknown>): Part[] {
+	return Object.entries(form).flatMap(([field, given]) =>
+		(Array.isArray(given) ? given : [given]).flatMap((value: unknown) => partOf(field, value)),
+	);
+}
+
+function partOf(field: string, value: unknown): Part[] {
+	if (value === undefined || value === null) return [];
+	const { name, type, base64 }: Record<string, unknown> = isObject(value) ? value : {};
+	if (typeof base64 !== "string") return [{ field, content: textBody(textOf(value)) }];
+	const file = {
+		name: typeof name === "string" && name !== "" ? name : field,
+		type: partType(type) ?? "application/octet-stream",
+	};
+	return [{ field, file, content: decodedBase64(base64, `openai_input.${field}.base64`) }];
 }
 
 function hasRoute(routes: readonly string[], wanted: string): boolean {

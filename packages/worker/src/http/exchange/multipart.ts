@@ -37,3 +37,12 @@ export function multipart(parts: readonly Part[], boundary: string): { type: str
 function quoted(text: string): string {
 	return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
+
+export function textBody(text: string): RequestBody {
+	return { length: Buffer.byteLength(text), pieces: () => [text] };
+}
+
+/** A content type of a job or another server, which must not add lines to the head of a part. */
+export function partType(text: unknown): string | undefined {
+	return typeof text === "string" && /^[\w.+-]+\/[\w.+-]+(?:;[\x20-\x7e]*)?$/.test(text) ? text : undefined;
+}

@@ -11,7 +11,7 @@ import { decodedBase64 } from "./base64.ts";
 import type { ConnectOptions } from "./connection.ts";
 import type { RequestBody } from "./exchange.ts";
 import { fetchFile } from "./file-url.ts";
-import { multipart, type Part } from "./multipart.ts";
+import { multipart, type Part, partType, textBody } from "./multipart.ts";
 
 export interface PreparedRequest {
 	method: string;
@@ -27,6 +27,8 @@ export interface JobValues {
 	names: Names;
 	/** Text of the input with defaults, sent byte for byte where the body is wholly `{input}`. */
 	inputText: string;
+	/** Sent in place of {@link inputText}. */
+	form?: readonly Part[] | undefined;
 	/** Sent with each request of the job. */
 	headers: Record<string, string>;
 	/** Sent with the request that runs the job only: a poll with it could get the answer to the submission. */
@@ -87,13 +89,13 @@ function headerText(id: string): string {
 /** Throws a {@link JobFailure} for values that the request needs and the job lacks. */
 export async function prepareRequest(
 	call: Call,
-	{ names, inputText, headers }: Omit<JobValues, "idempotencyKey">,
+	{ names, inputText, form, headers }: Omit<JobValues, "idempotencyKey">,
 	context: RequestContext,
 ): Promise<PreparedRequest> {
 	const path = pathOf(call, names);
 	const release: (() => Promise<void>)[] = [];
 	try {
-		const content = call.body && (await contentOf(call.body, { names, inputText, context, release }));
+		const content = call.body && (await contentOf(call.body, { names, inputText, form, context, release }));
 		return {
 			method: call.method,
 			path,
@@ -123,14 +125,16 @@ function pathOf(call: Call, names: Names): string {
 interface ContentOptions {
 	names: Names;
 	inputText: string;
+	form: readonly Part[] | undefined;
 	context: RequestContext;
 	/** Gets what frees the files of the body. */
 	release: (() => Promise<void>)[];
 }
 
 async function contentOf(body: Body, options: ContentOptions): Promise<{ type: string; body: RequestBody }> {
-	const { names, inputText, context } = options;
+	const { names, inputText, form, context } = options;
 	if (body.as === "json") {
+		if (body.template === "{input}" && form) return multipart(form, context.randomId());
 		if (body.template === "{input}") return { type: "application/json", body: textBody(inputText) };
 		return { type: "application/json", body: textBody(JSON.stringify(needed(body.template, names))) };
 	}
@@ -151,10 +155,6 @@ function needed(template: unknown, names: Names): unknown {
 	const value = fill(template, names);
 	if (value !== undefined) return value;
 	throw new JobFailure(`The job's input lacks what the request's body is made of: ${textOf(template)}.`);
-}
-
-function textBody(text: string): RequestBody {
-	return { length: Buffer.byteLength(text), pieces: () => [text] };
 }
 
 async function partOf(file: FilePart, { names, context, release }: ContentOptions): Promise<Part | undefined> {
@@ -197,9 +197,4 @@ async function contentOfFile(value: string, what: string, { urls, ...options }: 
 	const head = value.slice(5, Math.max(comma, 5));
 	if (comma === -1 || !/;base64$/i.test(head)) throw new JobFailure(`${what} must be a data: URL with base64.`);
 	return { content: decodedBase64(value.slice(comma + 1), what), type: partType(head.slice(0, -7)) };
-}
-
-/** A content type of a job or another server, which must not add lines to the head of a part. */
-function partType(text: string | undefined): string | undefined {
-	return text !== undefined && /^[\w.+-]+\/[\w.+-]+(?:;[\x20-\x7e]*)?$/.test(text) ? text : undefined;
 }

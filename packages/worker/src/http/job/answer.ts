@@ -42,7 +42,8 @@ export async function readOutput(received: Exchange, options: AnswerOptions): Pr
 	}
 	try {
 		const type = received.headers["content-type"] ?? "";
-		const kind = as === "auto" ? kindOf(type, body.bytes) : as;
+		const kind = as === "auto" || as === "typed" ? kindOf(type, body.bytes) : as;
+		if (as === "typed" && kind !== "json") return new RawJson(await binaryJson(body, received.headers));
 		if (kind === "binary") return new RawJson(await binaryJson(body, received.headers));
 		const bytes = await body.buffer();
 		const text = decoded(bytes, type);

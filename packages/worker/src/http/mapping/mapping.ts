@@ -3,7 +3,6 @@
  * bytes; both may also be texts with a unit, such as "5s" and "45mb". `at` is a JSON pointer; in the
  * asynchronous form it may have names of `submit`. {@link readMapping} has the defaults.
  */
-
 /** Method, path, query, headers and body of a request, as templates. */
 export interface Call {
 	method: string;
@@ -160,7 +159,8 @@ export interface Mapping {
 	defaults: Record<string, unknown>;
 	uploads: Upload[];
 	answer: {
-		as: "auto" | "json" | "text" | "binary";
+		/** `typed`: JSON as it is, all else as bytes with their content type. Jobs of `/openai/*` have it, no mapping. */
+		as: "auto" | "json" | "text" | "binary" | "typed";
 		at: string | undefined;
 		maxBytes: number;
 		/** Each object of the output for which `where` holds, `{file}` in the call, is replaced by the call's answer. */

@@ -17,7 +17,11 @@ const OPENAI_ROUTES: readonly string[] = [
 	"POST /v1/classify",
 	"POST /v1/moderations",
 	"POST /v1/images/generations",
+	"POST /v1/images/edits",
+	"POST /v1/images/variations",
 	"POST /v1/audio/speech",
+	"POST /v1/audio/transcriptions",
+	"POST /v1/audio/translations",
 ];
 
 const SETTINGS = {

@@ -42,7 +42,15 @@ export const SPEECH_PRESETS: Readonly<Record<string, Preset>> = {
 				},
 				files: [{ field: "file", from: "{input.audio}" }],
 			},
-			openai: { routes: ["GET /v1/models", "GET /v1/models/*", "POST /v1/audio/speech"] },
+			openai: {
+				routes: [
+					"GET /v1/models",
+					"GET /v1/models/*",
+					"POST /v1/audio/speech",
+					"POST /v1/audio/transcriptions",
+					"POST /v1/audio/translations",
+				],
+			},
 		},
 	},
 	speech: {
