@@ -1,5 +1,5 @@
 /** Makes parts of the pieces of a form: busboy's events as a queue, with one way to fail for all of them. */
-import type { Readable } from "node:stream";
+import { PassThrough, type Readable } from "node:stream";
 import type { BusboyConfig, BusboyInstance } from "@fastify/busboy";
 import { UnreadBody } from "./body.ts";
 
@@ -59,9 +59,12 @@ export class FormParser {
 			if (isTruncated) this.#refusePart(name, fieldBytes);
 			else this.#add({ name, value });
 		});
-		busboy.on("file", (name, content, fileName, _, type) => {
+		busboy.on("file", (name, source, fileName, _, type) => {
+			source.once("limit", () => this.#refusePart(name, fileBytes));
+			// Errors of busboy follow its own error event, and are no refusals: the consumer gets another stream.
+			source.on("error", () => {});
+			const content = source.pipe(new PassThrough());
 			this.#open.add(content);
-			content.once("limit", () => this.#refusePart(name, fileBytes));
 			// Its consumer may not listen yet, or not any more.
 			content.on("error", () => {});
 			content.once("close", () => this.#closed(content));

@@ -60,10 +60,10 @@ const refusal = (reading: Promise<unknown>): Promise<unknown> =>
 	);
 
 describe("readForm", () => {
-	const whole = `${field("model", "whisper")}${file("file", "RIFF\r\n--b-\0")}${field("x[]", "1")}--b--\r\n`;
+	const whole = `${field("model", "whisper")}${file("file", "RIFF\r\n--c\0")}${field("x[]", "1")}--b--\r\n`;
 	const expected = [
 		{ name: "model", value: "whisper" },
-		{ name: "file", fileName: "a.wav", type: "audio/wav", content: "RIFF\r\n--b-\0" },
+		{ name: "file", fileName: "a.wav", type: "audio/wav", content: "RIFF\r\n--c\0" },
 		{ name: "x[]", value: "1" },
 	];
 
@@ -155,7 +155,7 @@ describe("readForm", () => {
 		);
 		socket.destroy();
 		expect(await read).toEqual(["bad_form", 400, expect.stringContaining("the connection closed")]);
-		expect(await refusal(form.next())).toMatchObject(["bad_form", 400]);
+		expect(await refusal(form.next())).toEqual(["bad_form", 400, expect.any(String)]);
 	});
 
 	it("reads no further than a file's reader wants, and sets no time limit meanwhile", async () => {
@@ -211,7 +211,7 @@ describe("readForm", () => {
 
 	it("refuses a body that is compressed", async () => {
 		const { call } = await begun({ "Content-Type": TYPE, "Content-Encoding": "gzip", "Content-Length": "10" });
-		expect(await refusal(readForm(call, LIMITS).next())).toMatchObject(["unsupported_encoding", 415]);
+		expect(await refusal(readForm(call, LIMITS).next())).toEqual(["unsupported_encoding", 415, expect.any(String)]);
 	});
 });
 
