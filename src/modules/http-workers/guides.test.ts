@@ -40,7 +40,10 @@ function membersOfReader(): string[] {
 	for (const { path, message } of faults) {
 		const known = /^is unknown\. Expected one of (.+)\.$/.exec(message)?.[1];
 		if (known === undefined) continue;
-		const object = path.replaceAll("[0]", "[]").replace(/^http\./, "").replace(/\.?unknown$/, "");
+		const object = path
+			.replaceAll("[0]", "[]")
+			.replace(/^http\./, "")
+			.replace(/\.?unknown$/, "");
 		names.set(object, known.split(", "));
 	}
 	return [...names]
@@ -65,7 +68,9 @@ function membersOfTable(text: string): string[] {
 }
 
 it("the table of the guide has each member of the mapping once", () => {
-	const text = guide("http-workers").split("\n## ").find((part) => part.startsWith("The mapping"));
+	const text = guide("http-workers")
+		.split("\n## ")
+		.find((part) => part.startsWith("The mapping"));
 	expect(membersOfTable(text!).toSorted()).toEqual(["preset", ...membersOfReader()].toSorted());
 });
 
@@ -81,15 +86,18 @@ describe("the guide of presets", () => {
 		expect([...sections.keys()]).toEqual(Object.keys(PRESETS));
 	});
 
-	it.each(Object.entries(PRESETS))("%s: an endpoint that can be set, its call, and what it cannot do", (name, preset) => {
-		const text = sections.get(name)!;
-		const [[id, settings]] = Object.entries(parse(/```yaml\n(.+?)```/s.exec(text)![1]!).endpoints) as [[string, any]];
-		expect(settings.http.preset).toBe(name);
-		expect(readEndpoint(id, settings)).toMatchObject({ ok: true });
-		const port = preset.settings["port"] ?? 8000;
-		expect(text).toContain(`\nsluice connect ${name} http://127.0.0.1:${port} --endpoint ${id}\n`);
-		expect(text).toContain(`\nsluice jobs submit ${id} `);
-		expect(() => JSON.parse(/--input '(.+)'/.exec(text)![1]!)).not.toThrow();
-		expect(text).toContain("\nWhat it cannot do: ");
-	});
+	it.each(Object.entries(PRESETS))(
+		"%s: an endpoint that can be set, its call, and what it cannot do",
+		(name, preset) => {
+			const text = sections.get(name)!;
+			const [[id, settings]] = Object.entries(parse(/```yaml\n(.+?)```/s.exec(text)![1]!).endpoints) as [[string, any]];
+			expect(settings.http.preset).toBe(name);
+			expect(readEndpoint(id, settings)).toMatchObject({ ok: true });
+			const port = preset.settings["port"] ?? 8000;
+			expect(text).toContain(`\nsluice connect ${name} http://127.0.0.1:${port} --endpoint ${id}\n`);
+			expect(text).toContain(`\nsluice jobs submit ${id} `);
+			expect(() => JSON.parse(/--input '(.+)'/.exec(text)![1]!)).not.toThrow();
+			expect(text).toContain("\nWhat it cannot do: ");
+		},
+	);
 });
