@@ -40,7 +40,7 @@ const VERIFY = ["test/torture/planted.test.ts", "test/simulation/planted.test.ts
 
 /** Tests with PostgreSQL, several processes, platforms, browsers, other languages. */
 const SYSTEM = [
-	...["e2e", "cluster", "console", "launchers", "torture", "clients", "examples", "deploy"].map(
+	...["e2e", "cluster", "console", "launchers", "torture", "clients", "examples", "deploy", "http-servers"].map(
 		(folder) => `test/${folder}/**/*.test.ts`,
 	),
 	"test/store/postgres*.test.ts",

@@ -85,6 +85,11 @@ export const GROUPS: readonly Group[] = [
 		of: ["src/kernel/store/postgres", "src/kernel/store/operations"],
 	},
 	{
+		name: "HTTP servers of Debian",
+		files: named("http-servers", ["apertium", "aria2", "fastapi", "orthanc"]),
+		of: ["packages/worker/src", "src/modules/http-workers", "src/kernel/launchers", "test/http-servers"],
+	},
+	{
 		name: "alerts through all layers",
 		files: named("e2e", ["alerts"]),
 		of: ["src/modules/alerts"],
