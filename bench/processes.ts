@@ -35,7 +35,7 @@ export function startEcho(): Promise<{ url: string; child: ChildProcess }> {
 }
 
 /** A server of this folder that prints its port. */
-async function startServer(file: string, ...args: string[]): Promise<{ url: string; child: ChildProcess }> {
+export async function startServer(file: string, ...args: string[]): Promise<{ url: string; child: ChildProcess }> {
 	const child = spawn(process.execPath, [join(HERE, file), ...args], {
 		stdio: ["ignore", "pipe", "inherit"],
 	});
@@ -113,9 +113,9 @@ export async function startService(
 	return { url: await started(child, /https?:\/\/\S+/), child };
 }
 
-/** Variables that attach a worker to `noop`. */
-export async function workerEnv(url: string): Promise<Record<string, string>> {
-	const answer = await fetch(`${url}/v1/endpoints/noop/worker-env?url=${encodeURIComponent(url)}`, {
+/** Variables that attach a worker to an endpoint. */
+export async function workerEnv(url: string, endpoint = "noop"): Promise<Record<string, string>> {
+	const answer = await fetch(`${url}/v1/endpoints/${endpoint}/worker-env?url=${encodeURIComponent(url)}`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${KEY}` },
 	});
@@ -123,16 +123,19 @@ export async function workerEnv(url: string): Promise<Record<string, string>> {
 }
 
 /**
- * A worker attached to `noop`, in its own process; `file` is the one that does nothing. Resolves
- * when a first job has come back.
+ * A worker attached to an endpoint, in its own process; `file` is the one that does nothing, `env` further variables.
+ * Resolves when a first job has come back.
  */
-export async function startWorker(url: string, file = "noop-worker.ts"): Promise<ChildProcess> {
-	const env = await workerEnv(url);
+export async function startWorker(
+	url: string,
+	file = "noop-worker.ts",
+	{ endpoint = "noop", env = {} as Record<string, string> } = {},
+): Promise<ChildProcess> {
 	const child = spawn(process.execPath, [join(HERE, file)], {
 		stdio: ["ignore", "ignore", "inherit"],
-		env: { ...process.env, ...env },
+		env: { ...process.env, ...(await workerEnv(url, endpoint)), ...env },
 	});
-	const first = await fetch(`${url}/v2/noop/runsync`, {
+	const first = await fetch(`${url}/v2/${endpoint}/runsync`, {
 		method: "POST",
 		headers: { authorization: `Bearer ${KEY}` },
 		body: '{"input":{}}',
