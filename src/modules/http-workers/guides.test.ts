@@ -93,7 +93,7 @@ describe("the guide of presets", () => {
 			const [[id, settings]] = Object.entries(parse(/```yaml\n(.+?)```/s.exec(text)![1]!).endpoints) as [[string, any]];
 			expect(settings.http.preset).toBe(name);
 			expect(readEndpoint(id, settings)).toMatchObject({ ok: true });
-			const port = preset.settings["port"] ?? 8000;
+			const port = Number(preset.settings["port"] ?? 8000);
 			expect(text).toContain(`\nsluice connect ${name} http://127.0.0.1:${port} --endpoint ${id}\n`);
 			expect(text).toContain(`\nsluice jobs submit ${id} `);
 			expect(() => JSON.parse(/--input '(.+)'/.exec(text)![1]!)).not.toThrow();

@@ -15,7 +15,10 @@ const HOUR_MS = 3_600_000;
 it("an answer may take as long as the job may", async ({ onTestFinished }) => {
 	const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
 	const fetched = vi.spyOn(globalThis, "fetch");
-	onTestFinished(() => void [setTimeouts, fetched].forEach((each) => each.mockRestore()));
+	onTestFinished(() => {
+		setTimeouts.mockRestore();
+		fetched.mockRestore();
+	});
 	const asked = Promise.withResolvers<ServerResponse>();
 	const server = createServer((_, response) => asked.resolve(response)).listen(0, "127.0.0.1");
 	onTestFinished(() => void server.close());
@@ -55,7 +58,8 @@ it("an answer may take as long as the job may", async ({ onTestFinished }) => {
 		(socket as Socket).remotePort === port ? [setTimeouts.mock.calls[at]![0]] : [],
 	);
 	expect(limits.filter((ms) => ms > 0)).toEqual([]);
-	expect(fetched.mock.calls.filter(([url]) => String(url).includes(`:${port}`))).toEqual([]);
+	const addresses = fetched.mock.calls.map(([to]) => (to instanceof Request ? to.url : String(to)));
+	expect(addresses.filter((address) => address.includes(`:${port}`))).toEqual([]);
 
 	response.setHeader("content-type", "application/json").end('"late"');
 	const job = await over(service.url, "ep", id);
