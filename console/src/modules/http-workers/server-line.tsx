@@ -5,7 +5,8 @@ import { useOverview } from "../../client/feed.ts";
 import { useLoad } from "../../client/load.ts";
 import { useMay } from "../../client/session.ts";
 import { T } from "../../text/text.ts";
-import { type HttpServer, placeOf, type Readiness, readReadiness, readServer } from "./http-server.ts";
+import { readReadiness, readServer } from "./http-server.ts";
+import { type HttpServer, placeOf, type Readiness } from "./server-state.ts";
 
 /** Between two reads while a server starts: as often as its adapter says what it answers, ms. */
 const STARTING_MS = 10_000;

@@ -1,6 +1,7 @@
 /** What the preset of an HTTP server proposes for the first job of an endpoint. */
 import { Failure } from "../../client/api.ts";
-import { isChat, readPresets, readServer } from "../../modules/http-workers/http-server.ts";
+import { readPresets, readServer } from "../../modules/http-workers/http-server.ts";
+import { isChat } from "../../modules/http-workers/server-state.ts";
 import type { RecentInput } from "./recent-input.ts";
 
 /** Nothing for a mapping without a preset that has an example. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndedWorker, Worker } from "../../client/shapes.ts";
-import { isChat, placeOf, presetOf, readinessOf } from "./http-server.ts";
 import { httpSetting } from "./http-setting.ts";
+import { isChat, placeOf, presetOf, readinessOf } from "./server-state.ts";
 
 const worker = (state: Worker["state"]): Worker => ({
 	id: state,
