@@ -6,14 +6,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import { type ScriptedCluster, scriptedCluster } from "../../../test/support/scripted-cluster.ts";
 import { untilTrue } from "../../../test/support/until.ts";
-import { workerEnv } from "../../kernel/core/workers/worker-env.ts";
-import {
-	type Exit,
-	type Handle,
-	MAPPING_VARIABLE,
-	type Notice,
-	type WorkerSpec,
-} from "../../kernel/launchers/launcher.ts";
+import { MAPPING_VARIABLE, workerEnv } from "../../kernel/core/workers/worker-env.ts";
+import type { Exit, Handle, Notice, WorkerSpec } from "../../kernel/launchers/launcher.ts";
 import { logPath } from "../../kernel/launchers/logs/log-files.ts";
 import { openCluster } from "./cluster.ts";
 import { KubernetesLauncher } from "./launcher.ts";

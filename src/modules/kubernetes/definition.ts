@@ -10,7 +10,7 @@ export const KUBERNETES: LauncherDefinition<KubernetesSettings> = {
 		"jobs arrive and deleted when none are left.",
 	managed: true,
 	shared: true,
-	adapts: true,
+	adapts: "container",
 	placesGpus: () => true,
 	settings: SETTINGS,
 	create: async (dependencies) => new (await import("./launcher.ts")).KubernetesLauncher(dependencies),
