@@ -3,7 +3,7 @@
  * kernel imports what modules give, since the schema of endpoints needs it.
  */
 import { LAUNCHERS as MODULE_LAUNCHERS } from "#launchers";
-import type { LauncherSettings } from "../core/endpoints/endpoint.ts";
+import type { Endpoint, LauncherSettings } from "../core/endpoints/endpoint.ts";
 import type { Fault } from "../lib/schema.ts";
 import type { LauncherDefinition } from "./definition.ts";
 import { EXTERNAL } from "./external/index.ts";
@@ -37,12 +37,28 @@ export function isServerContained(type: string): boolean {
 	return definitionOf(type)?.adapts === "container";
 }
 
+/** Whether the servers of two HTTP workers may be in one network, where they cannot have the same port. */
+export function sharesPorts({ type }: LauncherSettings): boolean {
+	return definitionOf(type)?.adapts === "child";
+}
+
 export function canSleep(settings: LauncherSettings): boolean {
 	return definitionOf(settings.type)?.canSleep?.(settings) ?? false;
 }
 
 export function usesOwnGpus(settings: LauncherSettings): boolean {
 	return !(definitionOf(settings.type)?.placesGpus?.(settings) ?? false);
+}
+
+/** Whether GPUs or a platform say what is free for more workers than workersMax. */
+export function countsRoom({ gpusPerWorker, launcher }: Endpoint): boolean {
+	return gpusPerWorker > 0 || !usesOwnGpus(launcher);
+}
+
+/** Returns how many workers may be awake. Where nothing counts what is free, workersMax is what the machine can run. */
+export function mostAwake(endpoint: Endpoint): number {
+	const { workersMax, release } = endpoint;
+	return workersMax + (countsRoom(endpoint) ? release.maxSurge : 0);
 }
 
 export function launcherFaults(settings: LauncherSettings): Fault[] {

@@ -1,9 +1,17 @@
 /** The setting `http` of endpoints. */
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import type { EndpointMember } from "../../kernel/core/endpoints/endpoint-member.ts";
-import { adapts, isManaged, isServerContained, LAUNCHERS } from "../../kernel/launchers/index.ts";
+import {
+	adapts,
+	countsRoom,
+	isManaged,
+	isServerContained,
+	LAUNCHERS,
+	mostAwake,
+	sharesPorts,
+} from "../../kernel/launchers/index.ts";
 import { type Fault, listText } from "../../kernel/lib/schema.ts";
-import { type HttpSetting, membersOf, PRESET_NAMES, resolveHttp } from "./resolve.ts";
+import { type HttpSetting, membersOf, type Place, PRESET_NAMES, resolveHttp } from "./resolve.ts";
 
 /** Faults that an answer has at most. */
 const MOST_FAULTS = 100;
@@ -46,7 +54,8 @@ function launcherFault(type: string): Fault {
 }
 
 /** Where a server can be depends on what starts it. */
-function placeFaults(place: object, { launcher: { type } }: Endpoint): Fault[] {
+function placeFaults(place: Place, endpoint: Endpoint): Fault[] {
+	const { type } = endpoint.launcher;
 	const fault = (name: string, message: string): Fault[] => [{ field: `http.${name}`, message }];
 	const isLaunched = isManaged(type);
 	if ("url" in place && isLaunched)
@@ -56,10 +65,29 @@ function placeFaults(place: object, { launcher: { type } }: Endpoint): Fault[] {
 		);
 	if ("socket" in place && isServerContained(type))
 		return fault("socket", `is not seen by workers of ${type}, whose server has a container of its own. ${CONTAINED}`);
-	if (!("port" in place) || place.port !== 0) return [];
+	if (!("port" in place) || place.port !== 0) return sharedPlaceFaults(place, endpoint);
 	if (isServerContained(type))
 		return fault("port", `must not be 0 for workers of ${type}: a container has ports of its own. ${CONTAINED}`);
 	if (!isLaunched)
 		return fault("port", "must be the port on which the server listens; 0 is for a command that is given {port}.");
 	return [];
+}
+
+/** A second server cannot listen where the first one does, and its adapter would send its jobs to the first one. */
+function sharedPlaceFaults(place: Place, endpoint: Endpoint): Fault[] {
+	const { launcher, sleep } = endpoint;
+	// One that sleeps still listens, and is not counted.
+	const canBeSeveral = mostAwake(endpoint) > 1 || sleep !== undefined;
+	if (!sharesPorts(launcher) || !canBeSeveral) return [];
+	const surge = countsRoom(endpoint) ? " and release.maxSurge: 0" : "";
+	const alone = `workersMax: 1${surge}${sleep ? ", without sleep" : ""}`;
+	const name = "socket" in place ? "socket" : "port";
+	return [
+		{
+			field: `http.${name}`,
+			message:
+				`must not be the same for two workers on a machine: write http.port: 0, and {port} in launcher.command ` +
+				`where the server takes its port. One worker may keep it: ${alone}.`,
+		},
+	];
 }

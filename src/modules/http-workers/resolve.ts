@@ -11,6 +11,9 @@ import { isObject } from "../../kernel/lib/schema.ts";
 /** The name of a preset, or members of the mapping. */
 export type HttpSetting = string | Readonly<Record<string, unknown>>;
 
+/** Where the server is. */
+export type Place = Mapping["place"];
+
 /** `value` is what an adapter reads. */
 export type Resolved =
 	| { ok: true; value: Readonly<Record<string, unknown>>; mapping: Mapping }

@@ -29,7 +29,7 @@ describe("the setting http", () => {
 		["a preset that does not exist", { launcher: PROCESS, http: "rawe" }, /^http\.preset must be one of .*raw/],
 		["a number", { launcher: PROCESS, http: 8000 }, /^http must be the name of a preset, such as raw, or an object/],
 		["no place of the server", { launcher: PROCESS, http: "raw" }, /^http\.port .*8000/],
-		["an unknown member", { launcher: PROCESS, http: { port: 1, reqest: {} } }, /^http\.reqest is unknown/],
+		["an unknown member", { launcher: PROCESS, http: { port: 0, reqest: {} } }, /^http\.reqest is unknown/],
 		[
 			"an unknown name",
 			{ http: { request: { path: "/{inpt.x}" } } },
@@ -44,6 +44,16 @@ describe("the setting http", () => {
 			"a port to choose, of an external worker",
 			{ http: { port: 0 } },
 			/^http\.port must be the port on which the server/,
+		],
+		[
+			"one port for several workers",
+			{ launcher: PROCESS, http: { port: 8000 } },
+			/^http\.port must not be the same for two workers .* write http\.port: 0, and \{port\} .*: workersMax: 1\.$/,
+		],
+		[
+			"the port of a preset for several workers",
+			{ launcher: PROCESS, http: "docling" },
+			/^http\.port must not be the same for two workers /,
 		],
 		[
 			"a port to choose, in a container",
@@ -62,7 +72,7 @@ describe("the setting http", () => {
 		],
 		[
 			"sleep without commands, where the mapping has none",
-			{ launcher: PROCESS, gpusPerWorker: 1, sleep: {}, http: { port: 1 } },
+			{ launcher: PROCESS, gpusPerWorker: 1, sleep: {}, http: { port: 0 } },
 			/^sleep\.command is missing; it must be a list .*\nsleep\.wakeCommand is missing/,
 		],
 	])("D35: %s is refused with the member and what to write", async (_, settings, sentence) => {
@@ -70,7 +80,7 @@ describe("the setting http", () => {
 	});
 
 	it("D39: is shown as it was given, and changed by a merge patch", async () => {
-		const http = { preset: "raw", port: 8000, ready: { path: "/health" } };
+		const http = { preset: "raw", port: 0, ready: { path: "/health" } };
 		const body = { launcher: PROCESS, gpusPerWorker: 1, sleep: {}, http: { ...http, sleep: { path: "/sleep" } } };
 		const path = "/v1/endpoints/changed";
 		await call(service.url, path, { method: "PUT", body });
@@ -91,7 +101,7 @@ describe("the setting http", () => {
 		const path = "/v1/endpoints/named";
 		const patched = async (http: unknown): Promise<unknown> =>
 			(await call(service.url, path, { method: "PATCH", body: { http } })).json.http;
-		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, http: "docling" } });
+		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, workersMax: 1, http: "docling" } });
 		expect(await patched({ concurrency: 4 })).toEqual({ preset: "docling", concurrency: 4 });
 		expect((await call(service.url, `${path}/http`)).json.mapping).toMatchObject({
 			concurrency: 4,
@@ -101,9 +111,20 @@ describe("the setting http", () => {
 		expect(await patched({ preset: "raw", port: 8000 })).toEqual({ preset: "raw", port: 8000 });
 	});
 
+	it("D35: a second worker is refused where the first one has the port", async () => {
+		const path = "/v1/endpoints/alone";
+		const put = await call(service.url, path, {
+			method: "PUT",
+			body: { launcher: PROCESS, workersMax: 1, http: { port: 8000 } },
+		});
+		expect(put.status, put.text).toBe(200);
+		const { status, json } = await call(service.url, path, { method: "PATCH", body: { workersMax: 2 } });
+		expect([status, json.details?.[0].field]).toEqual([400, "http.port"]);
+	});
+
 	it("D50: a rollback returns to the mapping of the earlier version", async () => {
 		const path = "/v1/endpoints/returned";
-		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, http: { port: 1 } } });
+		await call(service.url, path, { method: "PUT", body: { launcher: PROCESS, workersMax: 1, http: { port: 1 } } });
 		await call(service.url, path, { method: "PATCH", body: { http: { port: 2 } } });
 		await call(service.url, path, { method: "PATCH", body: { http: null } });
 		for (const [version, http] of [

@@ -134,6 +134,12 @@ const LAUNCHED = ["external", "process", "docker"];
 const { launcher: LAUNCHER, ...OTHERS } = ENDPOINT_SCHEMA.properties;
 const branches = LAUNCHER.oneOf!.filter(({ properties }) => LAUNCHED.includes(String(properties?.["type"]?.const)));
 
+/** Ports are for external servers; the others get a free one, in a container none. */
+function httpFor(type: unknown, http: { port: number; failed: unknown }): object | null {
+	if (type === "docker") return null;
+	return type === "process" ? { ...http, port: 0 } : http;
+}
+
 /** No worker starts, and no image is pulled. */
 const someSettings = fc
 	.record({
@@ -157,7 +163,7 @@ const someSettings = fc
 		);
 		return {
 			...settings,
-			...("http" in settings && { http: launcher["type"] === "docker" ? null : http }),
+			...("http" in settings && { http: httpFor(launcher["type"], http) }),
 			...(webhookSecret !== null && { webhookSecret }),
 			workersMin: 0,
 			env: { ...env, ...(initTimeout !== null && { RUNPOD_INIT_TIMEOUT: initTimeout }) },

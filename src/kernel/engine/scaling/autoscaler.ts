@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { desiredWorkers } from "../../core/workers/autoscaling.ts";
 import { CRASH_MS } from "../../core/workers/ended-worker.ts";
-import { isManaged, usesOwnGpus } from "../../launchers/index.ts";
+import { countsRoom, isManaged, mostAwake } from "../../launchers/index.ts";
 import { PlatformUnavailable } from "../../launchers/launcher.ts";
 import { loop, type Loop } from "../../system/loop.ts";
 import { paced } from "../../system/paced.ts";
@@ -222,7 +222,7 @@ export class Autoscaler {
 		if (this.#placement?.heldBack(id) !== undefined) return;
 		for (let left = count; left > 0 && !this.crashes.holds(id); left -= 1) {
 			const present = this.#present(id);
-			if (present.length >= mostOf(endpoint))
+			if (present.length >= mostAwake(endpoint))
 				// The end of one that leaves already makes the place.
 				return countsRoom(endpoint) || present.some((worker) => this.#d.workers.launcher.isLeaving(worker))
 					? undefined
@@ -268,7 +268,7 @@ export class Autoscaler {
 		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		// Workers of a rollout take no part in what the jobs need, but they occupy room.
-		const room = mostOf(endpoint) - this.#present(id).length;
+		const room = mostAwake(endpoint) - this.#present(id).length;
 		const missing = Math.max(0, Math.min(wanted - staying.length, room));
 		// The second worker of a comparison, which no job needs, evicts none.
 		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
@@ -285,15 +285,4 @@ export class Autoscaler {
 		const ms = oldestQueuedAt + scalerValue * 1000 + 1 - this.#d.now();
 		return ms > 0 ? Math.min(ms, CHECK_MS) : CHECK_MS;
 	}
-}
-
-/** Whether GPUs or a platform say what is free for more workers than workersMax. */
-function countsRoom({ gpusPerWorker, launcher }: Endpoint): boolean {
-	return gpusPerWorker > 0 || !usesOwnGpus(launcher);
-}
-
-/** Returns how many workers may be awake. Where nothing counts what is free, workersMax is what the machine can run. */
-function mostOf(endpoint: Endpoint): number {
-	const { workersMax, release } = endpoint;
-	return workersMax + (countsRoom(endpoint) ? release.maxSurge : 0);
 }
