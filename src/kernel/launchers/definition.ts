@@ -75,6 +75,8 @@ export interface LauncherDefinition<S extends LauncherSettings = LauncherSetting
 	 * adapter, or in a container of its own, which knows no port that the adapter chooses and shares no socket with it.
 	 */
 	readonly adapts?: "child" | "container";
+	/** Whether containers have the network of their machine, so that their ports are its ports. */
+	isOnHostNetwork?(settings: S): boolean;
 	/** Settings that may change without replacing running workers. */
 	readonly keepsWorkers?: readonly string[];
 	/** Rules between settings. Fields are without `launcher.`. */

@@ -38,8 +38,9 @@ export function isServerContained(type: string): boolean {
 }
 
 /** Whether the servers of two HTTP workers may be in one network, where they cannot have the same port. */
-export function sharesPorts({ type }: LauncherSettings): boolean {
-	return definitionOf(type)?.adapts === "child";
+export function sharesPorts(settings: LauncherSettings): boolean {
+	const definition = definitionOf(settings.type);
+	return definition?.adapts === "child" || (definition?.isOnHostNetwork?.(settings) ?? false);
 }
 
 export function canSleep(settings: LauncherSettings): boolean {

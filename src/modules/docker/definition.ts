@@ -13,6 +13,7 @@ export const DOCKER: LauncherDefinition<DockerSettings> = {
 	managed: true,
 	sharesGpus: true,
 	adapts: "container",
+	isOnHostNetwork: ({ network }) => network === "host",
 	canSleep: ({ hosts }) => hosts === undefined,
 	placesGpus: ({ hosts }) => hosts !== undefined,
 	settings: SETTINGS,

@@ -68,6 +68,17 @@ it("D35: without GPUs a process is stopped before the next one starts, so worker
 	]);
 });
 
+it("D35: a server in a container has a port of the machine where it has its network", () => {
+	const host = { launcher: { type: "docker", network: "host" } };
+	expect(faultsOf("docker", { port: 8000 }, host)).toEqual([
+		expect.stringMatching(
+			/^http\.port is a port of the machine .* write another network in launcher, or workersMax: 1/,
+		),
+	]);
+	expect(faultsOf("docker", { port: 8000 }, { ...host, ...ALONE })).toEqual([]);
+	expect(faultsOf("docker", { port: 8000 }, { launcher: { type: "docker", network: "jobs" } } as object)).toEqual([]);
+});
+
 it.each(able.map(({ type }) => type))("D35: only %s that starts no server takes an address of one", (type) => {
 	const faults = faultsOf(type, { url: "https://models.example.com/a" });
 	expect(faults).toEqual(isManaged(type) ? [expect.stringMatching(/^http\.url is for the launcher external: /)] : []);

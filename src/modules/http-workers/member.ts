@@ -81,6 +81,15 @@ function sharedPlaceFaults(place: Place, endpoint: Endpoint): Fault[] {
 	if (!sharesPorts(launcher) || !canBeSeveral) return [];
 	const surge = countsRoom(endpoint) ? " and release.maxSurge: 0" : "";
 	const alone = `workersMax: 1${surge}${sleep ? ", without sleep" : ""}`;
+	if (isServerContained(launcher.type))
+		return [
+			{
+				field: "http.port",
+				message:
+					"is a port of the machine for workers with its network, so two of them cannot have it: " +
+					`write another network in launcher, or ${alone}.`,
+			},
+		];
 	const name = "socket" in place ? "socket" : "port";
 	return [
 		{

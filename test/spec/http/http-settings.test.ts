@@ -56,6 +56,11 @@ describe("the setting http", () => {
 			/^http\.port must not be the same for two workers /,
 		],
 		[
+			"a port of the machine for several containers",
+			{ launcher: { type: "docker", image: "a", network: "host" }, http: "vllm" },
+			/^http\.port is a port of the machine .* write another network in launcher, or workersMax: 1\.$/,
+		],
+		[
 			"a port to choose, in a container",
 			{ launcher: { type: "docker", image: "a" }, http: { preset: "vllm", port: 0 } },
 			/^http\.port must not be 0 for workers of docker: .* Write the port .*http\.port: 8000\.$/,
