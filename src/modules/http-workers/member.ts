@@ -11,7 +11,15 @@ import {
 	sharesPorts,
 } from "../../kernel/launchers/index.ts";
 import { type Fault, listText } from "../../kernel/lib/schema.ts";
-import { type HttpSetting, membersOf, type Place, PRESET_NAMES, resolveHttp } from "./resolve.ts";
+import {
+	type HttpSetting,
+	type Mapping,
+	membersOf,
+	type Place,
+	PRESET_NAMES,
+	resolveHttp,
+	variablesOf,
+} from "./resolve.ts";
 
 /** Faults that an answer has at most. */
 const MOST_FAULTS = 100;
@@ -35,7 +43,7 @@ export const HTTP: EndpointMember<HttpSetting> = {
 		if (!adapts(type)) return [launcherFault(type)];
 		const read = resolveHttp(value, { isLaunched: isManaged(type) });
 		if (!read.ok) return read.faults.slice(0, MOST_FAULTS).map(({ path, message }) => ({ field: path, message }));
-		return placeFaults(read.mapping.place, endpoint);
+		return [...placeFaults(read.mapping.place, endpoint), ...variableFaults(read.mapping, endpoint)];
 	},
 	asObject: membersOf,
 	hasSleep(value) {
@@ -51,6 +59,17 @@ function launcherFault(type: string): Fault {
 		field: "http",
 		message: `is for the launchers ${listText(able, "and")}; workers of ${type} take jobs themselves.`,
 	};
+}
+
+/** Without the variable its header would be left out. `sluice connect` has variables of its own. */
+function variableFaults(mapping: Mapping, { env, launcher }: Endpoint): Fault[] {
+	if (!isManaged(launcher.type)) return [];
+	return variablesOf(mapping)
+		.filter((name) => !Object.hasOwn(env, name))
+		.map((name) => ({
+			field: `env.${name}`,
+			message: `is missing: a header of http sends it as {env.${name}}. Write it into env, or remove the header.`,
+		}));
 }
 
 /** Where a server can be depends on what starts it. */

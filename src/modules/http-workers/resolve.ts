@@ -3,10 +3,13 @@ import {
 	EXAMPLE_INPUTS,
 	type Mapping,
 	type MappingFault,
+	namesIn,
 	PRESETS,
 	resolveMapping,
 } from "../../../packages/worker/src/http/mapping-index.ts";
 import { isObject } from "../../kernel/lib/schema.ts";
+
+export type { Mapping };
 
 /** The name of a preset, or members of the mapping. */
 export type HttpSetting = string | Readonly<Record<string, unknown>>;
@@ -53,6 +56,12 @@ function hasPlace(given: HttpSetting): boolean {
 		const own = members[name];
 		return own === undefined ? preset[name] !== undefined : own !== null;
 	});
+}
+
+/** Names of the variables that headers send as `{env.NAME}`. */
+export function variablesOf(mapping: Mapping): string[] {
+	const names = namesIn(mapping).filter((name) => name.startsWith("env."));
+	return [...new Set(names.map((name) => name.slice("env.".length)))];
 }
 
 /** The name of a preset stands for an object with it. */

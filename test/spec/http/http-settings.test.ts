@@ -71,6 +71,15 @@ describe("the setting http", () => {
 			/^http\.socket is not seen by workers of docker, .* Write the port .*http\.port: 8000\.$/,
 		],
 		[
+			"a header with a variable that env lacks",
+			{
+				launcher: PROCESS,
+				env: { TOKENS: "a" },
+				http: { port: 0, request: { headers: { authorization: "Bearer {env.TOKEN}" } } },
+			},
+			/^env\.TOKEN is missing: a header of http sends it as \{env\.TOKEN\}\. Write it into env, or remove the header\.$/,
+		],
+		[
 			"more than an environment variable holds",
 			{ http: { port: 1, request: { text: "x".repeat(70_000) } } },
 			/^http must have at most 65536 bytes as JSON; it has 7\d{4}\.$/,
@@ -125,6 +134,18 @@ describe("the setting http", () => {
 		expect(put.status, put.text).toBe(200);
 		const { status, json } = await call(service.url, path, { method: "PATCH", body: { workersMax: 2 } });
 		expect([status, json.details?.[0].field]).toEqual([400, "http.port"]);
+	});
+
+	it("D35: a variable of a header stays while the header needs it; sluice connect has its own", async () => {
+		const http = { port: 0, request: { headers: { authorization: "Bearer {env.TOKEN}" } } };
+		const path = "/v1/endpoints/secret";
+		const body = { launcher: PROCESS, env: { TOKEN: "a" }, http };
+		const { status, text } = await call(service.url, path, { method: "PUT", body });
+		expect(status, text).toBe(200);
+		const { json } = await call(service.url, path, { method: "PATCH", body: { env: { TOKEN: null } } });
+		expect(json.details?.[0].field).toBe("env.TOKEN");
+		const external = { launcher: { type: "external" }, env: { TOKEN: null }, http: { port: null } };
+		expect((await call(service.url, path, { method: "PATCH", body: external })).status).toBe(200);
 	});
 
 	it("D50: a rollback returns to the mapping of the earlier version", async () => {

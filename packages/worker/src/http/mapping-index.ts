@@ -7,3 +7,4 @@ export type { MappingFault } from "./mapping/mapping-reader.ts";
 export { EXAMPLE_INPUTS } from "./presets/example-inputs.ts";
 export { type Preset, PRESETS } from "./presets/index.ts";
 export { type ResolvedMapping, resolveMapping } from "./mapping/resolve-mapping.ts";
+export { namesIn } from "./mapping/template.ts";
