@@ -188,8 +188,8 @@ export interface Launcher {
 	gpuMemory?(workers: readonly string[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>>;
 	readonly hosts?: LauncherHosts;
 	/**
-	 * Used by platforms that may move idle workers. Called for changes that last half a second or longer. The launcher
-	 * retries failures.
+	 * Used by platforms that may move idle workers. Called for changes that last half a second or longer, and with the
+	 * present state before `stop`. The launcher retries failures.
 	 */
 	setBusy?(workerId: string, busy: boolean): void;
 	/**

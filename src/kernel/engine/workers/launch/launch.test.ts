@@ -11,15 +11,19 @@ import { WorkerLauncher } from "./launch.ts";
 import { workerRegistry } from "../worker-registry.ts";
 
 /** A launcher of processes whose `stop` fails while `isDeaf`; the handle of a start is stored unless `refuses`. */
-function starting(q: { refuses: "start" | "record" }) {
-	const state = { isDeaf: true, puts: 0, removed: [] as string[] };
+function starting(q: { refuses?: "start" | "record" }) {
+	const state = { isDeaf: true, puts: 0, removed: [] as string[], calls: [] as string[] };
 	const events = eventBus();
 	const registry = workerRegistry(events);
 	const clock = manualClock();
 	const launcher = given<Launcher>({
 		onExit: () => {},
 		start: () => (q.refuses === "start" ? Promise.reject(new Error("no such program")) : Promise.resolve({ pid: 1 })),
-		stop: () => (state.isDeaf ? Promise.reject(new Error("it survives")) : Promise.resolve()),
+		setBusy: (_, busy) => void state.calls.push(`busy ${busy}`),
+		stop: () => {
+			state.calls.push("stop");
+			return state.isDeaf ? Promise.reject(new Error("it survives")) : Promise.resolve();
+		},
 	});
 	const address = { url: "http://own", serviceId: "s" };
 	const workers = new WorkerLauncher(
@@ -31,7 +35,10 @@ function starting(q: { refuses: "start" | "record" }) {
 			registry,
 			store: {
 				workers: {
-					put: () => ((state.puts += 1) > 1 ? Promise.reject(new Error("the disk is full")) : Promise.resolve()),
+					put: () =>
+						q.refuses === "record" && (state.puts += 1) > 1
+							? Promise.reject(new Error("the disk is full"))
+							: Promise.resolve(),
 					remove: ({ id }: { id: string }) => Promise.resolve(void state.removed.push(id)),
 				},
 			},
@@ -67,4 +74,14 @@ it("D34: a start that was refused leaves nothing behind, whatever its stop answe
 	const { registry, start } = starting({ refuses: "start" });
 	await expect(start()).rejects.toThrow("no such program");
 	expect([...registry.of("e")]).toEqual([]);
+});
+
+it("D18: a launcher knows before the stop that the worker has just got a job", async () => {
+	const { state, registry, workers, start } = starting({});
+	await start();
+	const [worker] = registry.of("e");
+	worker!.held.set("job", { attempt: 1, handedAt: 0 });
+	state.isDeaf = false;
+	await workers.stop(worker!, { why: "its mapping has changed", graceMs: 0 });
+	expect(state.calls).toEqual(["busy true", "stop"]);
 });

@@ -126,6 +126,8 @@ export class WorkerLauncher {
 		if (graceMs > 0) await clock.sleep(POLLS_OUT_MS);
 		// The launcher does not know a worker yet that is only just being started.
 		await this.#starts.get(worker.id)?.catch(() => {});
+		// A launcher may end idle workers faster, and the last job was perhaps handed out just before.
+		this.reportBusy(worker);
 		try {
 			await launcher.stop(worker.id, graceMs);
 		} catch (error) {
