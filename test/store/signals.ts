@@ -59,6 +59,8 @@ export function signalCases({ store, open }: Bed): void {
 			const { id } = await site.running();
 			await site.move(id, "release", { attempt: 1, over: true });
 			await site.take();
+			await site.report(id, { on: "return", workerEnd: "the server does not answer" });
+			await site.take();
 			await site.report(id, { on: "fail" });
 			await site.move(id, "retry");
 			await site.move(id, "cancel");
