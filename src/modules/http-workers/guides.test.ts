@@ -23,13 +23,17 @@ const ALL_OBJECTS = {
 	failed: [UNKNOWN],
 	stream: UNKNOWN,
 	openai: UNKNOWN,
-	async: { ...UNKNOWN, result: UNKNOWN },
+	async: {
+		...UNKNOWN,
+		existing: { ...UNKNOWN, checks: [UNKNOWN], submit: "", discard: UNKNOWN },
+		result: UNKNOWN,
+	},
 	progress: UNKNOWN,
 	cancel: { ...UNKNOWN, path: "/" },
 	errors: UNKNOWN,
 	timeouts: UNKNOWN,
-	sleep: { ...UNKNOWN, until: UNKNOWN },
-	wake: { ...UNKNOWN, until: UNKNOWN },
+	sleep: { ...UNKNOWN, each: UNKNOWN, until: UNKNOWN },
+	wake: { ...UNKNOWN, each: UNKNOWN, until: UNKNOWN },
 };
 
 /** Paths of the members that the reader knows, such as `ready.where.at` and `failed[].in`. */
@@ -60,7 +64,7 @@ function membersOfTable(text: string): string[] {
 			const path = name.startsWith(".") ? beside + name : name;
 			beside = path.replace(/\.?\w+$/, "");
 			const object = inner.startsWith("[") ? `${path}[]` : path;
-			const members = /^\[?\{ ([a-z]+(?:, [a-z]+)*) \}\]?$/.exec(inner)?.[1]?.split(", ") ?? [];
+			const members = /^\[?\{ ([a-zA-Z]+(?:, [a-zA-Z]+)*) \}\]?$/.exec(inner)?.[1]?.split(", ") ?? [];
 			const all = [...members, ...(call ? CALL : [])];
 			return all.length === 0 ? [path] : all.map((each) => `${object}.${each}`);
 		}),
