@@ -4,7 +4,7 @@ import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
 import { isManaged, LAUNCHERS } from "../../kernel/launchers/index.ts";
 import { HTTP } from "./member.ts";
 
-/** Of an endpoint that may have several workers, unless `rest` says otherwise. `type`: of its launcher. */
+/** Faults for an endpoint that may have several workers, unless `rest` says otherwise. `type`: of its launcher. */
 const faultsOf = (type: string, http: object, { launcher, ...rest }: Partial<Endpoint> = {}): string[] =>
 	HTTP.faults(
 		http as Record<string, unknown>,

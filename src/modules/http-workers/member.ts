@@ -61,7 +61,7 @@ function launcherFault(type: string): Fault {
 	};
 }
 
-/** Without the variable its header would be left out. `sluice connect` has variables of its own. */
+/** A header whose variable is missing would be left out. `sluice connect` has variables of its own. */
 function variableFaults(mapping: Mapping, { env, launcher }: Endpoint): Fault[] {
 	if (!isManaged(launcher.type)) return [];
 	return variablesOf(mapping)

@@ -1,6 +1,6 @@
 /**
- * Forms, however they are cut: well-formed ones have the same parts, all others keep to the bounds, and none is waited
- * for in vain. A boundary with one dash behind it may end a form or not, by the place of the cut (busboy 3.2.6).
+ * Forms, however they are cut: well-formed ones have the same parts, all others keep to the bounds, and each gets an
+ * answer. A boundary with one dash behind it may end a form or not, by the place of the cut (busboy 3.2.6).
  */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";

@@ -77,7 +77,7 @@ describe("the setting http", () => {
 				env: { TOKENS: "a" },
 				http: { port: 0, request: { headers: { authorization: "Bearer {env.TOKEN}" } } },
 			},
-			/^env\.TOKEN is missing: a header of http sends it as \{env\.TOKEN\}\. Write it into env, or remove the header\.$/,
+			/^env\.TOKEN is missing: a header of http sends it as \{env\.TOKEN\}\. Write it into env, or remove/,
 		],
 		[
 			"more than an environment variable holds",
