@@ -17,7 +17,8 @@ export const SETTING_TEXTS = {
 		server: "HTTP server",
 		preset: "Preset",
 		port: "Port",
-		portHint: "On which the server listens. 0: a free one for each worker, which its command gets as {port}.",
+		portHint:
+			"On which the server listens. 0, for programs: a free one for each worker, which its command gets as {port}.",
 		url: "Address of the server",
 		urlHint: "As the machine reaches it on which sluice connect runs. It can be named there.",
 		onPort: (port: number) => `on port ${port}`,

@@ -100,7 +100,7 @@ const create = serviceAction<Endpoint>({
 		"sluice endpoints create pictures --from worker-comfyui --build",
 		"sluice endpoints create gpubox --set 'launcher={type: external}'",
 		"sluice endpoints create docs --http docling --image quay.io/docling-project/docling-serve",
-		"sluice endpoints create app --http raw --set http.port=8000 -- python3 server.py",
+		"sluice endpoints create app --http raw --set http.port=0 -- python3 server.py {port}",
 	],
 	request: "POST /v1/endpoints",
 	body: async (input) => ({ ...(await withSource(input)), id: input.args[0] }),
