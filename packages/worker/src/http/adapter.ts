@@ -33,6 +33,8 @@ export interface AdapterOptions extends Omit<Environment, "fail"> {
 	 * server's exit code, which the adapter sees of a child and the launcher of a container, says more. Default 1000.
 	 */
 	exitMs?: number;
+	/** Called when the server is ready, at first and after it was not, in place of a line of the log. */
+	onReady?: () => void;
 	/** Called when a job has ended on the server, before its report. */
 	onJob?: (end: JobEnd) => void;
 }
@@ -97,6 +99,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		clock,
 		log,
 		isAsleep: () => files.isAsleep(),
+		onReady: options.onReady,
 		onLost(reason) {
 			log("ERROR", `The server was not ready for ${mapping.ready.lostAfterMs} ms: ${reason}.`);
 			if (isLaunched) fatal.resolve(LOST);

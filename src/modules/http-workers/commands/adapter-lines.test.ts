@@ -17,18 +17,13 @@ describe("lines of the adapter", () => {
 	it("D36: the log without what the ends of jobs say", () => {
 		const printed: string[] = [];
 		const line = (message: string, level = "INFO", requestId: string | null = null) =>
-			logLine(`${JSON.stringify({ requestId, message, level })}\n`, {
-				print: (text) => void printed.push(text),
-				onReady: () => void printed.push("(ready)"),
-			});
+			logLine(`${JSON.stringify({ requestId, message, level })}\n`, (text) => void printed.push(text));
 		line("Waiting for the server: HTTP 503 loading.");
-		line("The server is ready.");
 		line("Returning the job to the queue: HTTP 502", "INFO", "a");
 		line("The server's route to cancel failed", "WARN", "a");
-		logLine("no line of the log\n", { print: (text) => void printed.push(text), onReady: () => {} });
+		logLine("no line of the log\n", (text) => void printed.push(text));
 		expect(printed).toEqual([
 			"Waiting for the server: HTTP 503 loading.",
-			"(ready)",
 			"WARN The server's route to cancel failed",
 		]);
 	});

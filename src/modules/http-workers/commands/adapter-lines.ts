@@ -12,9 +12,6 @@ const COLOURS = { succeeded: "green", failed: "red", returned: "yellow", stopped
 /** Characters of a reason on one line. */
 const MAX_REASON = 500;
 
-/** The adapter's message when the server is ready, at first and after each loss. */
-export const READY = "The server is ready.";
-
 /** Such as `5f0c… 812 ms failed: HTTP 422: no such model`. */
 export function jobLine({ id, ms, outcome, reason }: JobEnd): string {
 	const why = reason === undefined ? "" : `: ${printable(reason.slice(0, MAX_REASON).replaceAll(/\s+/g, " "))}`;
@@ -22,14 +19,10 @@ export function jobLine({ id, ms, outcome, reason }: JobEnd): string {
 }
 
 /** Prints a line of the adapter's log, unless the line of its job's end says the same. */
-export function logLine(
-	text: string,
-	{ print, onReady }: { print: (line: string) => void; onReady: () => void },
-): void {
+export function logLine(text: string, print: (line: string) => void): void {
 	const line = logged(text);
 	if (!line) return;
 	const { message, level, isOfJob } = line;
-	if (message === READY) return onReady();
 	if (isOfJob && level === "INFO") return;
 	const shown = printableLines(message);
 	print(level === "INFO" ? shown : `${styled(level === "ERROR" ? "red" : "yellow", level)} ${shown}`);

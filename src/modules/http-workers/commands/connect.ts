@@ -59,11 +59,8 @@ export const connect: Action = {
 			env: { ...process.env, ...variables },
 			argv: [],
 			randomId: randomUUID,
-			write: (text) =>
-				logLine(text, {
-					print: printTimed,
-					onReady: () => void foundText(presetOf(setting), url).then(printTimed),
-				}),
+			write: (text) => logLine(text, printTimed),
+			onReady: () => void foundText(presetOf(setting), url).then(printTimed),
 			onJob: (end) => printTimed(jobLine(end)),
 		}).catch((error: unknown) => {
 			// Such as a variable of a worker that is missing.

@@ -17,7 +17,7 @@ import { givenSubmission, INPUT_FLAG } from "../../../cli/submit/body.ts";
 import { didYouMean } from "../../../kernel/lib/nearest.ts";
 import { printableLines } from "../../../kernel/lib/terminal-text.ts";
 import { systemClock } from "../../../kernel/system/clock.ts";
-import { type JobEnd, logged, READY } from "./adapter-lines.ts";
+import { type JobEnd, logged } from "./adapter-lines.ts";
 import { mergedMapping } from "./attach.ts";
 import { recordExchanges } from "./exchange-record.ts";
 import { exchangeTexts } from "./exchange-text.ts";
@@ -105,11 +105,11 @@ async function runJob(q: {
 		argv: ["--test_input", job],
 		randomId: randomUUID,
 		signal: late.signal,
+		onReady: () => ready.abort(),
 		onJob: (ended) => void (end = ended),
 		write(text) {
 			const line = logged(text);
 			if (!line) lines.push(text.trimEnd());
-			else if (line.message === READY) ready.abort();
 			else if (!line.isOfJob) reason = printableLines(line.message);
 		},
 	});

@@ -8,7 +8,7 @@ import {
 import { mappingOf } from "../../../../../test/support/worker-kit/mapping.ts";
 import type { Clock } from "../../clock.ts";
 import { serverAt } from "../exchange/connection.ts";
-import { createReadiness } from "./readiness.ts";
+import { createReadiness, type ReadinessOptions } from "./readiness.ts";
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -16,7 +16,14 @@ afterEach(async () => {
 });
 
 /** A server that answers its probes with `state`: a status, with a body. */
-async function watched(ready: object = {}, { clock = manualClock() as Clock, asleep = false } = {}) {
+async function watched(
+	ready: object = {},
+	{
+		clock = manualClock() as Clock,
+		asleep = false,
+		...more
+	}: { clock?: Clock; asleep?: boolean } & Partial<ReadinessOptions> = {},
+) {
 	const state = { status: 200, body: "{}", asleep };
 	const server = await httpServer((_request, response) => response.writeHead(state.status).end(state.body));
 	servers.push(server);
@@ -30,6 +37,7 @@ async function watched(ready: object = {}, { clock = manualClock() as Clock, asl
 		log: (_level, message) => lines.push(message),
 		isAsleep: () => state.asleep,
 		onLost: (reason) => lost.push(reason),
+		...more,
 	});
 	return { state, server, lines, lost, readiness, clock: clock as ManualClock };
 }
@@ -51,6 +59,16 @@ describe("readiness", () => {
 			"The server is ready.",
 		]);
 		expect(server.received[0]).toMatchObject({ url: "/health", headers: { authorization: "t" } });
+	});
+
+	it("says that it is ready by a call in place of a line, also after a loss", async () => {
+		let calls = 0;
+		const { lines, readiness } = await watched({}, { onReady: () => void (calls += 1) });
+		await readiness.probe();
+		await readiness.probe();
+		readiness.failed("connect ECONNREFUSED");
+		await readiness.probe();
+		expect([calls, lines]).toEqual([2, [expect.stringContaining("is not ready: connect ECONNREFUSED")]]);
 	});
 
 	it("reads a state of the answer", async () => {

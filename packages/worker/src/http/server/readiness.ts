@@ -34,6 +34,8 @@ export interface ReadinessOptions {
 	clock: Clock;
 	log: Log;
 	isAsleep: () => boolean;
+	/** The server is ready, at first or after it was not. Default: a line of the log. */
+	onReady?: (() => void) | undefined;
 	/** The server was not ready for `lostAfterMs`. */
 	onLost: (reason: string) => void;
 }
@@ -46,7 +48,7 @@ const LOG_MS = 10_000;
 const SHOWN = 200;
 
 export function createReadiness(options: ReadinessOptions): Readiness {
-	const { ready, clock, log, isAsleep, onLost } = options;
+	const { ready, clock, log, isAsleep, onLost, onReady = () => log("INFO", "The server is ready.") } = options;
 	let isReady = false;
 	let contactAt = 0;
 	let probedAt = 0;
@@ -69,7 +71,7 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 			failed(fault);
 			return false;
 		}
-		if (!isReady) log("INFO", "The server is ready.");
+		if (!isReady) onReady();
 		isReady = true;
 		lostAt = undefined;
 		contactAt = probedAt;
