@@ -36,6 +36,7 @@ export async function handlerOf(
 		clock,
 		log: () => {},
 		isAsleep: () => false,
+		hasEnded: () => false,
 		onLost: () => {},
 	});
 	const handler = createJobHandler({

@@ -1,13 +1,13 @@
 /** A worker that takes jobs from the service and sends them to an HTTP server beside it. */
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { createLog, type Log } from "../log.ts";
 import { readLogSettings } from "../settings.ts";
 import { type Environment, runWorker } from "../worker.ts";
-import { serverAt } from "./exchange/connection.ts";
+import { connect, type Server, serverAt } from "./exchange/connection.ts";
 import { type JobEnd, withJobEnds } from "./job/job-end.ts";
 import { createJobHandler } from "./job/job-handler.ts";
 import { hideCredentials } from "./mapping/credentials.ts";
-import type { Mapping } from "./mapping/mapping.ts";
+import type { Mapping, Place } from "./mapping/mapping.ts";
 import { fillHeaders } from "./mapping/template.ts";
 import { createReadiness } from "./server/readiness.ts";
 import { freePort, startServer } from "./server/server-process.ts";
@@ -50,12 +50,15 @@ const STOPPED = 143;
 const REPORT_MS = 5000;
 /** Default of {@link AdapterOptions.exitMs}. */
 const EXIT_MS = 1000;
+/** Time in which another program on the server's port accepts a connection, ms. */
+const TAKEN_MS = 1000;
 /** Exit code in place of a server in another container that must be ended: as of SIGKILL. */
 const KILLED = 137;
 
 /**
  * Resolves with the exit code of the worker, which must end then: after a stop that finished all jobs, or when the
- * server has ended or was lost. The jobs on it count as lost then, as those of any worker that ends with jobs.
+ * server has ended or was lost. The jobs on it count as lost then, as those of any worker that ends with jobs. Rejects
+ * with a sentence if another program listens where the command's server would.
  */
 export async function runAdapter(options: AdapterOptions): Promise<number> {
 	const { mapping, command, isLaunched, env, clock, write, folder, memoryBytes, exitMs = EXIT_MS, onJob } = options;
@@ -90,7 +93,10 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 	process.on("SIGINT", stop);
 	options.signal?.addEventListener("abort", stop);
 
+	if (command.length > 0 && given !== 0) await refuseTaken(mapping.place, server, clock);
 	const child = command.length === 0 ? undefined : startServer(command, { env, port, log });
+	let hasEnded = false;
+	void child?.ended.then(() => (hasEnded = true));
 	let pause = new AbortController();
 	const readiness = createReadiness({
 		server,
@@ -99,6 +105,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		clock,
 		log,
 		isAsleep: () => files.isAsleep(),
+		hasEnded: () => hasEnded,
 		onReady: options.onReady,
 		onLost(reason) {
 			log("ERROR", `The server was not ready for ${mapping.ready.lostAfterMs} ms: ${reason}.`);
@@ -126,14 +133,14 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 				if (await readiness.probe()) return true;
 				if (!child && !isLaunched) return false;
 				const end = child ? [child.ended.then(() => true)] : [];
-				let hasEnded = await Promise.race([...end, clock.sleep(exitMs)]);
+				let isLost = await Promise.race([...end, clock.sleep(exitMs)]);
 				if (!child && stops > 0 && !(await readiness.probe())) {
 					// The launcher ends the adapter of a server that has ended.
 					fatal.resolve(LOST);
-					hasEnded = true;
+					isLost = true;
 				}
 				// The worker ends with its server now, and the service counts the loss by the exit code.
-				if (hasEnded) await new Promise(() => {});
+				if (isLost) await new Promise(() => {});
 				return false;
 			},
 		},
@@ -205,6 +212,19 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		process.off("SIGINT", stop);
 		files.remove();
 	}
+}
+
+/** Another program's server at this place would get the jobs, and the credentials of the mapping. */
+async function refuseTaken(place: Place, server: Server, clock: Clock): Promise<void> {
+	if ("url" in place) return;
+	const socket = await connect(server, { connectMs: TAKEN_MS, clock }).catch(() => undefined);
+	if (!socket) return;
+	socket.destroy();
+	const [where, instead] =
+		"port" in place
+			? [`port ${place.port}`, "write http.port: 0, for a free one, and {port} in the command"]
+			: [place.socket, "write another http.socket"];
+	throw new Error(`Error: another program listens on ${where}, which the command's server needs: ${instead}.`);
 }
 
 /** Clock, randomness, memory and standard output of this process. */

@@ -168,6 +168,17 @@ describe("sluice-http", () => {
 		expect(await started.exit).toEqual({ code: 1, signal: null });
 	});
 
+	it("does not start a server where another one is, and sends that one nothing", async () => {
+		const scripted = await service();
+		scripted.give({ id: "a", input: 1 });
+		const other = await httpServer((_request, response) => response.end());
+		cleanups.push(() => other.close());
+		const started = program(["--", ...SERVER("response.end()")], withMapping(scripted, { port: other.port }));
+		expect(await started.exit).toEqual({ code: 1, signal: null });
+		expect(started.output()).toContain(`another program listens on port ${other.port}`);
+		expect([started.output().includes("pid"), other.received, scripted.queue.length]).toEqual([false, [], 1]);
+	});
+
 	it("a command that cannot be started ends it", async () => {
 		const scripted = await service();
 		const started = program(["--", "no-such-server"], withMapping(scripted, {}));

@@ -36,6 +36,7 @@ async function watched(
 		clock,
 		log: (_level, message) => lines.push(message),
 		isAsleep: () => state.asleep,
+		hasEnded: () => false,
 		onLost: (reason) => lost.push(reason),
 		...more,
 	});
@@ -69,6 +70,12 @@ describe("readiness", () => {
 		readiness.failed("connect ECONNREFUSED");
 		await readiness.probe();
 		expect([calls, lines]).toEqual([2, [expect.stringContaining("is not ready: connect ECONNREFUSED")]]);
+	});
+
+	it("is not ready by a server in place of its own, which has ended", async () => {
+		const { readiness, server } = await watched({}, { hasEnded: () => server.received.length > 1 });
+		expect([await readiness.probe(), await readiness.probe()]).toEqual([true, false]);
+		expect(await readiness.mayTake()).toBe(false);
 	});
 
 	it("reads a state of the answer", async () => {
@@ -166,6 +173,7 @@ describe("readiness", () => {
 			clock,
 			log: (_level, message) => lines.push(message),
 			isAsleep: () => false,
+			hasEnded: () => false,
 			onLost: () => {},
 		});
 		const lines: string[] = [];

@@ -34,6 +34,8 @@ export interface ReadinessOptions {
 	clock: Clock;
 	log: Log;
 	isAsleep: () => boolean;
+	/** Whether the worker's own server has ended: whatever answers in its place is another one. */
+	hasEnded: () => boolean;
 	/** The server is ready, at first or after it was not. Default: a line of the log. */
 	onReady?: (() => void) | undefined;
 	/** The server was not ready for `lostAfterMs`. */
@@ -65,7 +67,8 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 	}
 
 	async function ask(): Promise<boolean> {
-		const fault = await faultOf(options);
+		const found = await faultOf(options);
+		const fault = options.hasEnded() ? "it has ended" : found;
 		probedAt = clock.now();
 		if (fault !== undefined) {
 			failed(fault);
