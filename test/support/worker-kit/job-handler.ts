@@ -32,6 +32,7 @@ export async function handlerOf(
 	const readiness = createReadiness({
 		server: place,
 		ready: whole.ready,
+		concurrency: whole.concurrency,
 		headers: {},
 		clock,
 		log: () => {},

@@ -101,6 +101,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 	const readiness = createReadiness({
 		server,
 		ready: mapping.ready,
+		concurrency: mapping.concurrency,
 		headers: fillHeaders(mapping.credentials, { env }),
 		clock,
 		log,

@@ -58,7 +58,7 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		} catch (error) {
 			throw await lossOf(error, options);
 		}
-		readiness.answered();
+		readiness.answered(answer.status);
 		if (answer.status >= 200 && answer.status < 300) return answer;
 		onSent(false);
 		const reason = await refusalOf(answer, clock);

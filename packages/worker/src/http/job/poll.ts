@@ -68,7 +68,7 @@ async function pollOnce(options: PollOptions): Promise<Polled> {
 	const request = await prepare(async.poll);
 	try {
 		const answer = await exchange(server, { ...options, ...request });
-		readiness.answered();
+		readiness.answered(answer.status);
 		if (answer.status >= 200 && answer.status < 300) {
 			return { text: await readText(answer, "The answer to a poll", output.answer.maxBytes) };
 		}

@@ -32,6 +32,7 @@ async function watched(
 	const readiness = createReadiness({
 		server: serverAt({ port: server.port }),
 		ready: mappingOf({ ready: { path: "/health", ...ready } }).ready,
+		concurrency: 1,
 		headers: { authorization: "t" },
 		clock,
 		log: (_level, message) => lines.push(message),
@@ -93,7 +94,7 @@ describe("readiness", () => {
 		await readiness.untilReady(never);
 		clock.advance(9999);
 		expect(await readiness.mayTake()).toBe(true);
-		readiness.answered();
+		readiness.answered(404);
 		clock.advance(9999);
 		expect(await readiness.mayTake()).toBe(true);
 		expect(server.received.length).toBe(1);
@@ -128,6 +129,33 @@ describe("readiness", () => {
 		expect(server.received.length).toBe(2);
 	});
 
+	it("of several jobs: is asked again while one is open, and not lost meanwhile", async () => {
+		const { server, state, lost, readiness, clock } = await watched({ everyMs: 2000 }, { concurrency: 2 });
+		await readiness.untilReady(never);
+		readiness.opened();
+		state.status = 503;
+		await readiness.probe();
+		expect(await readiness.mayTake()).toBe(false);
+		clock.advance(60_000);
+		expect(await readiness.mayTake()).toBe(false);
+		expect([server.received.length, lost]).toEqual([3, []]);
+		state.status = 200;
+		clock.advance(2000);
+		expect(await readiness.mayTake()).toBe(true);
+	});
+
+	it("is ready by a job that the server did, and not by one that it refused", async () => {
+		const { server, readiness } = await watched();
+		await readiness.untilReady(never);
+		readiness.opened();
+		readiness.failed("HTTP 503");
+		readiness.answered(422);
+		expect(await readiness.mayTake()).toBe(false);
+		readiness.answered(201);
+		expect(await readiness.mayTake()).toBe(true);
+		expect(server.received.length).toBe(1);
+	});
+
 	it("is lost after lostAfterMs", async () => {
 		const { state, lost, readiness, clock } = await watched({ lostAfterMs: 30_000 });
 		await readiness.untilReady(never);
@@ -155,7 +183,7 @@ describe("readiness", () => {
 		expect(await readiness.mayTake()).toBe(false);
 		expect(lost).toEqual([]);
 		clock.advance(10_000);
-		readiness.answered();
+		readiness.answered(404);
 		clock.advance(29_000);
 		await readiness.mayTake();
 		expect(lost).toEqual([]);
@@ -169,6 +197,7 @@ describe("readiness", () => {
 		const readiness = createReadiness({
 			server: serverAt({ port: hanging.port }),
 			ready: mappingOf({ ready: { path: "/", timeoutMs: 1234 } }).ready,
+			concurrency: 1,
 			headers: {},
 			clock,
 			log: (_level, message) => lines.push(message),

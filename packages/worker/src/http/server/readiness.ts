@@ -1,6 +1,7 @@
 /**
  * Whether the server is ready for jobs. A server is asked before a take if it was idle, never while a request is open,
- * since many servers answer nothing while they work, and never while it sleeps.
+ * since many servers answer nothing while they work, and never while it sleeps. One that takes several jobs and was not
+ * ready is asked also while a request is open: that one may last hours, in which no other job would be taken.
  */
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
@@ -18,8 +19,8 @@ export interface Readiness {
 	readonly open: number;
 	/** A request of a job begins. Returns what is called at its end. */
 	opened(): () => void;
-	/** The server has answered a request of a job. */
-	answered(): void;
+	/** The server has answered a request of a job, with this status. One of 2xx shows that it is ready. */
+	answered(status: number): void;
 	/** A request shows that the server cannot work. No job is taken until it is ready again. */
 	failed(reason: string): void;
 	/** Asks the server now. */
@@ -29,6 +30,8 @@ export interface Readiness {
 export interface ReadinessOptions {
 	server: Server;
 	ready: Ready;
+	/** Jobs that the server takes at a time. */
+	concurrency: number;
 	/** Of the request of the mapping, as far as they do not depend on a job. */
 	headers: Record<string, string>;
 	clock: Clock;
@@ -50,7 +53,7 @@ const LOG_MS = 10_000;
 const SHOWN = 200;
 
 export function createReadiness(options: ReadinessOptions): Readiness {
-	const { ready, clock, log, isAsleep, onLost, onReady = () => log("INFO", "The server is ready.") } = options;
+	const { ready, concurrency, clock, log, isAsleep, onLost, onReady = () => log("INFO", "The server is ready.") } = options;
 	let isReady = false;
 	let contactAt = 0;
 	let probedAt = 0;
@@ -74,11 +77,15 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 			failed(fault);
 			return false;
 		}
+		succeeded();
+		return true;
+	}
+
+	function succeeded(): void {
 		if (!isReady) onReady();
 		isReady = true;
 		lostAt = undefined;
-		contactAt = probedAt;
-		return true;
+		contactAt = clock.now();
 	}
 
 	function probe(): Promise<boolean> {
@@ -108,16 +115,14 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 			if (!isReady) log("WARN", `Error: the server did not become ready. ${asked}${lastAnswer}.`);
 		},
 		async mayTake() {
-			if (open > 0 || isAsleep()) {
-				// Time in which the server was not asked does not count.
-				if (lostAt !== undefined) lostAt = clock.now();
-				return isReady;
-			}
+			// Time in which the server worked or slept does not count.
+			if ((open > 0 || isAsleep()) && lostAt !== undefined) lostAt = clock.now();
+			if (isAsleep() || (open > 0 && (isReady || concurrency === 1))) return isReady;
 			const now = clock.now();
 			if (isReady && now - contactAt < IDLE_MS) return true;
 			if (!isReady && now - probedAt < ready.everyMs) return false;
 			if (await probe()) return true;
-			if (lostAt !== undefined && clock.now() - lostAt >= ready.lostAfterMs) onLost(lastAnswer);
+			if (open === 0 && lostAt !== undefined && clock.now() - lostAt >= ready.lostAfterMs) onLost(lastAnswer);
 			return false;
 		},
 		opened() {
@@ -126,7 +131,8 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 				open -= 1;
 			};
 		},
-		answered() {
+		answered(status) {
+			if (status >= 200 && status <= 299) return succeeded();
 			contactAt = clock.now();
 			lostAt = undefined;
 		},
