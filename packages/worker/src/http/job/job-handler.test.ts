@@ -155,6 +155,17 @@ describe("the asynchronous form", () => {
 		expect(await run({})).toEqual({ error: '{"state":"failed","why":""}' });
 	});
 
+	it.each([
+		["the submission", { error: { message: "queue full" } }, { state: "done" }],
+		["a poll", { id: "1" }, { error: { message: "queue full" } }],
+	])("a refusal under 200 of %s fails", async (_name, submission, state) => {
+		const failed = [{ at: "/error", message: "/error/message" }];
+		const { run } = await handlerOf({ async, failed }, ({ url }, response) =>
+			json(response, url === "/" ? submission : state),
+		);
+		expect(await run({})).toEqual({ error: "queue full" });
+	});
+
 	it("asks a busy server for the result again, and any other refusal of it is a loss", async () => {
 		const mapping = { async: { ...async, result: { path: "/result" } } };
 		const refusals = [503, 429];

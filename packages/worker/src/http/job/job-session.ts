@@ -3,8 +3,10 @@ import { JobReturn } from "../../job-return.ts";
 import type { RawJson } from "../../raw-json.ts";
 import { StreamOutput } from "../../stream-output.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import type { Call } from "../mapping/mapping.ts";
-import { fill, fillPointer } from "../mapping/template.ts";
+import { JobFailure } from "../job-failure.ts";
+import { failureIn } from "../mapping/condition.ts";
+import type { Call, FailedRule } from "../mapping/mapping.ts";
+import { fill, fillPointer, type Names } from "../mapping/template.ts";
 import { inList } from "../openai.ts";
 import { type AnswerOptions, parseJson, readOutput, readText } from "./answer.ts";
 import { cancelJob } from "./cancel.ts";
@@ -77,7 +79,10 @@ export class JobSession {
 			const answer = silence ? { ...received, body: heardBody(received.body, silence) } : received;
 			if (mapping.async) {
 				const text = await readText(answer, "The answer to the submission", maxBytes);
-				return await this.#runAsync(parseJson(text));
+				const submit = parseJson(text);
+				const failure = failureIn(this.#failedRules({ ...names, submit }), submit, text);
+				if (failure !== undefined) throw new JobFailure(failure);
+				return await this.#runAsync(submit);
 			}
 			// A server that does not stream this request answers with the whole.
 			const streams = stream?.as !== "sse" || /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
@@ -154,6 +159,15 @@ export class JobSession {
 		});
 	}
 
+	/** With the names of the submission in their pointers. */
+	#failedRules(names: Names): FailedRule[] {
+		return this.#output.failed.map((rule) => ({
+			...rule,
+			at: fillPointer(rule.at, names),
+			message: rule.message && fillPointer(rule.message, names),
+		}));
+	}
+
 	/** As for {@link findExisting}. */
 	async #findExisting(): Promise<unknown> {
 		const { mapping, context } = this.#options;
@@ -175,7 +189,7 @@ export class JobSession {
 		this.#submitted.resolve();
 		this.#silence?.heard();
 		const at = (pointer: string): string => fillPointer(pointer, requests.names);
-		const { answer: whole, failed } = this.#output;
+		const { answer: whole } = this.#output;
 		const output = await pollUntilDone({
 			...requests.limits,
 			server,
@@ -184,7 +198,7 @@ export class JobSession {
 			output: {
 				...this.#output,
 				answer: { ...whole, at: whole.at && at(whole.at) },
-				failed: failed.map((rule) => ({ ...rule, at: at(rule.at), message: rule.message && at(rule.message) })),
+				failed: this.#failedRules(requests.names),
 			},
 			readiness,
 			prepare: (call) => requests.prepare(call),

@@ -54,7 +54,12 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 		if (isIn(async.failed))
 			throw new JobFailure(failureIn(output.failed, value, text) ?? shortened(`The server's job failed: ${text}`));
 		if (isIn(async.cancelled)) throw new JobFailure(shortened(`The job was cancelled on the server: ${text}`));
-		if (!isIn(async.done)) continue;
+		if (!isIn(async.done)) {
+			// Such as an error in place of a state, under 200, which would be there in each further poll.
+			const failure = failureIn(output.failed, value, text);
+			if (failure !== undefined) throw new JobFailure(failure);
+			continue;
+		}
 		onDone();
 		return async.result ? await readOutput(await fetchResult(async.result), output) : jsonOutput(text, output);
 	}

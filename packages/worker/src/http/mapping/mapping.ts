@@ -56,7 +56,7 @@ export interface Ready {
 	lostAfterMs: number;
 }
 
-/** A 2xx answer that is a failure. `message`: pointer to the error. */
+/** A 2xx answer that is a failure: to the job, to a submission, or to a poll. `message`: pointer to the error. */
 export interface FailedRule extends Condition {
 	message: string | undefined;
 }
