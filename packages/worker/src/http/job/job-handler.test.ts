@@ -166,6 +166,38 @@ describe("the asynchronous form", () => {
 		expect(await run({})).toEqual({ error: "queue full" });
 	});
 
+	it.each([
+		["is never answered", () => {}],
+		["is answered in part", (response: ServerResponse) => response.write("{")],
+	])("a poll that %s for 60 s is repeated, and for longer than busyMs is a loss", async (_name, answer) => {
+		const clock = manualClock();
+		let polls = 0;
+		const { run } = await handlerOf(
+			{ async },
+			({ url }, response) => {
+				if (url === "/") return json(response, { id: "1" });
+				polls += 1;
+				return polls === 2 ? json(response, { state: "running" }) : answer(response);
+			},
+			clock,
+		);
+		const result = run({});
+		const silentFor60s = async (count: number): Promise<void> => {
+			await clock.pass(50);
+			while (polls < count) await new Promise((resolve) => setImmediate(resolve));
+			await clock.pass(60_000);
+		};
+		await silentFor60s(1);
+		await clock.pass(50);
+		await silentFor60s(3);
+		await silentFor60s(4);
+		expect(await result).toMatchObject({
+			message: "Polls failed for 60000 ms: nothing arrived for 60000 ms",
+			loss: true,
+		});
+		expect(polls).toBe(4);
+	});
+
 	it("asks a busy server for the result again, and any other refusal of it is a loss", async () => {
 		const mapping = { async: { ...async, result: { path: "/result" } } };
 		const refusals = [503, 429];

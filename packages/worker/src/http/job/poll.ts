@@ -12,6 +12,10 @@ import { atPointer, textOf } from "../mapping/template.ts";
 import type { Readiness } from "../server/readiness.ts";
 import { type AnswerOptions, jsonOutput, parseJson, readOutput, readText } from "./answer.ts";
 import { lossOf, outcomeOf, refusalOf } from "./outcome.ts";
+import { heardBody, watchSilence } from "./silence.ts";
+
+/** Time in which nothing of a poll's answer arrives, ms. Another poll may be answered. */
+const SILENT_MS = 60_000;
 
 export interface PollOptions extends ConnectOptions {
 	server: Server;
@@ -65,24 +69,32 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 	}
 }
 
-/** `failing`: why there is no answer: the server is busy, or it is still ready and has closed the connection. */
+/** `failing`: why there is no answer: the server is busy or silent, or it is still ready and closed the connection. */
 type Polled = { text: string } | { failing: string };
 
 async function pollOnce(options: PollOptions): Promise<Polled> {
-	const { server, async, output, readiness, signal, prepare } = options;
+	const { server, async, output, readiness, clock, signal, prepare } = options;
 	const request = await prepare(async.poll);
+	const silent = new AbortController();
+	const silence = watchSilence({ silenceMs: SILENT_MS, clock, onSilence: () => silent.abort() });
 	try {
-		const answer = await exchange(server, { ...options, ...request });
+		silence.heard();
+		const either = AbortSignal.any([signal, silent.signal]);
+		const received = await exchange(server, { ...options, ...request, signal: either });
+		const answer = { ...received, body: heardBody(received.body, silence) };
 		readiness.answered(answer.status);
 		if (answer.status >= 200 && answer.status < 300) {
 			return { text: await readText(answer, "The answer to a poll", output.answer.maxBytes) };
 		}
 		return { failing: await refused(answer, options) };
 	} catch (error) {
+		// Whether the server is ready is not asked: it may answer nothing to that either while it works.
+		if (silent.signal.aborted && !signal.aborted) return { failing: `nothing arrived for ${SILENT_MS} ms` };
 		if (signal.aborted || !(error instanceof ConnectionError) || error.kind === "invalid" || !(await readiness.probe()))
 			throw lostSubmission(await lossOf(error, { readiness, signal }));
 		return { failing: error.message };
 	} finally {
+		silence.stop();
 		await request.release();
 	}
 }
