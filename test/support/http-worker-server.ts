@@ -11,8 +11,8 @@ const port = Number(process.argv[2]);
 const place = process.env["PLACE"]!;
 const saw = (what: string): void => appendFileSync(join(place, "seen"), `${what} ${process.pid}\n`);
 
-/** Refused requests that are left, for `/busy`. */
-let refusals = 2;
+/** Refused requests that are left, for `/busy`: those of two attempts, each of which asks again after 1 s. */
+let refusals = 4;
 
 function stream(response: ServerResponse): void {
 	response.writeHead(200, { "content-type": "text/event-stream" });

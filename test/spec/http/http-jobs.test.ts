@@ -84,7 +84,7 @@ describe("a job of an HTTP worker", () => {
 	});
 
 	it("D54: is no loss where the server is busy", async () => {
-		await serve({ errors: { busyMs: 0 } });
+		await serve({ errors: { busyMs: 1000 } });
 		const id = await submitted(service.url, "ep", { route: "busy" });
 		const job = await over(service.url, "ep", id);
 		expect(job).toMatchObject({ status: "COMPLETED", output: "free" });

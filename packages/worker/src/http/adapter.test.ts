@@ -193,6 +193,32 @@ describe("the adapter", () => {
 		]);
 	});
 
+	it("takes nothing for 1 s after it returned a job of a busy server", async () => {
+		const scripted = await service();
+		scripted.script = ({ route }, response) => {
+			if (route.startsWith("job-take")) response.setHeader("sluice-job-return", "1");
+		};
+		let now = 1_000_000;
+		let checks = 0;
+		const clock: Clock = {
+			now: () => now,
+			sleep(ms, signal) {
+				// The interval in which the kit asks for the concurrency.
+				if (ms === 1000) checks += 1;
+				return systemClock.sleep(Math.min(ms, 5), signal);
+			},
+		};
+		const server = await serving((_request, response) => response.writeHead(429).end());
+		adapterOf(scripted, { port: server.port, errors: { busyMs: 1000 } }, { clock });
+		scripted.give({ id: "a", input: 1 }, { id: "b", input: 1 });
+		await scripted.until((one) => one.route === "job-done");
+		checks = 0;
+		await until(() => checks > 2);
+		expect([scripted.of("job-take").length, scripted.queue.length]).toEqual([1, 1]);
+		now += 1000;
+		await scripted.until((one) => one.route === "job-take", 2);
+	});
+
 	/** A job whose server ends the connection and is not ready then. `waiting`: until the adapter waits `exitMs`. */
 	async function broken(isLaunched: boolean) {
 		const scripted = await service();

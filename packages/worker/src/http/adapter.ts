@@ -6,6 +6,7 @@ import { type Environment, runWorker } from "../worker.ts";
 import { connect, type Server, serverAt } from "./exchange/connection.ts";
 import { type JobEnd, withJobEnds } from "./job/job-end.ts";
 import { createJobHandler } from "./job/job-handler.ts";
+import { pauseAfterReturns } from "./job/return-pause.ts";
 import { hideCredentials } from "./mapping/credentials.ts";
 import type { Mapping, Place } from "./mapping/mapping.ts";
 import { fillHeaders } from "./mapping/template.ts";
@@ -114,7 +115,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			else pause.abort();
 		},
 	});
-	const jobHandler = createJobHandler({
+	const serverHandler = createJobHandler({
 		...options,
 		server,
 		port,
@@ -153,6 +154,8 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			else fatal.resolve(KILLED);
 		},
 	});
+	const pausing = pauseAfterReturns(serverHandler, clock);
+	const jobHandler = pausing.handler;
 	const handler = onJob ? withJobEnds(jobHandler, { clock, hide, onJob }) : jobHandler;
 
 	/** Returns after a stop. A worker that no launcher started waits for a lost server, and takes jobs again. */
@@ -168,6 +171,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 					async concurrency() {
 						// The kit acts on signals from its first call on.
 						isServing = true;
+						if (!pausing.isOver) return 0;
 						if (readiness.open > 0 && memoryBytes() > MAX_MEMORY) return 0;
 						return (await readiness.mayTake()) ? mapping.concurrency : 0;
 					},

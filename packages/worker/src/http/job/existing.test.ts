@@ -75,7 +75,7 @@ describe("a job that an earlier attempt may have submitted", () => {
 	});
 
 	it("is asked for again while the server is busy, and not submitted meanwhile", async () => {
-		const { run: start, server } = await handlerOf({ ...MAPPING, errors: { busyMs: 0 } }, (_request, response) =>
+		const { run: start, server } = await handlerOf({ ...MAPPING, errors: { busyMs: 1000 } }, (_request, response) =>
 			response.writeHead(503).end(),
 		);
 		expect(await start({})).toMatchObject({ name: "JobReturn", loss: false });

@@ -50,6 +50,7 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 	const { server, errors, errorPrefix, readiness, clock, signal, stopped, onSent, random } = options;
 	const either = AbortSignal.any([signal, stopped]);
 	let busySince: number | undefined;
+	let isLast = false;
 	for (let tries = 1; ; tries += 1) {
 		if (either.aborted) throw new Error("The job was stopped.");
 		let answer: Exchange;
@@ -69,9 +70,10 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		if (outcome === "fail") throw new JobFailure(errorPrefix + reason);
 		busySince ??= clock.now();
 		const left = errors.busyMs - (clock.now() - busySince);
-		if (left <= 0) throw new JobReturn(`The server was busy for ${errors.busyMs} ms. ${reason}`);
+		if (isLast || left <= 0) throw new JobReturn(`The server was busy for ${errors.busyMs} ms. ${reason}`);
 		const asked = retryAfterMs(answer.headers["retry-after"], clock.now());
 		const wait = asked === undefined ? waitAfter(tries, BUSY, random) : Math.max(BUSY.firstMs, asked);
+		isLast = wait >= left;
 		await clock.sleep(Math.min(wait, left), either);
 	}
 }

@@ -126,6 +126,7 @@ describe("readMapping", () => {
 		[{ port: 1, answer: { at: "/{input.id}" } }, "http.answer.at has the unknown name {input.id}"],
 		[{ port: 1, answer: { files: { path: "/view" } } }, "http.answer.files.where.at is missing"],
 		[{ port: 1, request: { uploads: [{ path: "/u" }] } }, "http.request.uploads[0].each must be the name of a list"],
+		[{ port: 1, errors: { busyMs: 0 } }, "http.errors.busyMs must be an integer from 1000 to 86400000 ms"],
 		[{ port: 1, errors: { busy: ["6xx"] } }, "must be a list of statuses"],
 		[{ port: 1, sleep: { path: "/{input.x}" } }, "has the unknown name {input.x}"],
 		[{ port: 1, sleep: { path: "/{each.x}" } }, "has the unknown name {each.x}"],

@@ -181,6 +181,6 @@ function readErrors(reader: ObjectReader): ErrorMapping {
 		fail: lists.fail ?? without(["3xx", "4xx", 500]),
 		busy: lists.busy ?? without([408, 425, 429, 503]),
 		lose: lists.lose ?? without([502, 504]),
-		busyMs: reader.ms("busyMs", 0, 60_000),
+		busyMs: reader.ms("busyMs", 1000, 60_000),
 	};
 }

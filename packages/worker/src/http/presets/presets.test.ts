@@ -186,7 +186,7 @@ describe("cog", () => {
 	it("fails for a failed prediction with 200, and waits for a free slot", async () => {
 		const failed = sends({ status: "failed", error: "CUDA out of memory" });
 		expect((await run("cog", {}, { "PUT /predictions/7f-1": failed })).output).toEqual({ error: "CUDA out of memory" });
-		const busy = await run("cog", {}, { "PUT /predictions/7f-1": sends({}, 409) }, { errors: { busyMs: 0 } });
+		const busy = await run("cog", {}, { "PUT /predictions/7f-1": sends({}, 409) }, { errors: { busyMs: 1000 } });
 		expect(busy.output).toMatchObject({ name: "JobReturn", loss: false });
 	});
 });
@@ -328,7 +328,7 @@ describe("pictures", () => {
 	it("comfyui: a busy or lost server after the job was done is a loss", async () => {
 		const history = { "p-1": { outputs: { type: "output" }, status: { status_str: "success" } } };
 		const table = { ...comfy(history), "GET /view?type=output": sends({}, 503) };
-		const { output } = await run("comfyui", { workflow: {} }, table, { ...fast, errors: { busyMs: 0 } });
+		const { output } = await run("comfyui", { workflow: {} }, table, { ...fast, errors: { busyMs: 1000 } });
 		expect(output).toMatchObject({ name: "JobReturn", loss: true });
 	});
 
