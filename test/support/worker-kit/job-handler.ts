@@ -38,13 +38,14 @@ export async function handlerOf(
 		log: () => {},
 		isAsleep: () => false,
 		hasEnded: () => false,
+		hide: (text) => text,
 		onLost: () => {},
 	});
 	const handler = createJobHandler({
 		mapping: whole,
 		server: place,
 		port: server.port,
-		env: { TOKEN: "t0ken-of-the-server" },
+		env: { TOKEN: "t0ken-of-the-server", QUOTED: 'to"ken' },
 		readiness,
 		kill: (reason) => void kills.push(reason),
 		clock,

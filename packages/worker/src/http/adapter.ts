@@ -108,6 +108,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		log,
 		isAsleep: () => files.isAsleep(),
 		hasEnded: () => hasEnded,
+		hide,
 		onReady: options.onReady,
 		onLost(reason) {
 			log("ERROR", `The server was not ready for ${mapping.ready.lostAfterMs} ms: ${reason}.`);

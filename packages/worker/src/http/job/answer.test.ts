@@ -113,11 +113,8 @@ describe("readOutput", () => {
 		expect(await outputOf({ headers: json, send: '{"fault":null}' }, { failed })).toBe('{"fault":null}');
 	});
 
-	it("fails for what is not JSON, with 4 KB of it", async () => {
-		const send = `<html>${"x".repeat(9000)}`;
-		const failure = outputOf({ headers: json, send });
-		await expect(failure).rejects.toThrow(/^The answer is not JSON .*<html>x+\.\.\.$/);
-		await expect(failure).rejects.toSatisfy((error: Error) => error.message.length < 4200);
+	it("fails for what is not JSON", async () => {
+		await expect(outputOf({ headers: json, send: "<html>" })).rejects.toThrow(/^The answer is not JSON .*<html>$/);
 	});
 
 	it("fails over maxBytes, by the header and by what arrives without an end", async () => {

@@ -6,7 +6,7 @@ import { ConnectionError } from "../exchange/connection.ts";
 import { type Exchange, readStart } from "../exchange/exchange.ts";
 import { spool, type Spool, TooLargeError } from "../exchange/spool.ts";
 import { JobFailure } from "../job-failure.ts";
-import { failureIn, shortened } from "../mapping/condition.ts";
+import { failureIn } from "../mapping/condition.ts";
 import { parseExact } from "../mapping/exact-json.ts";
 import type { FailedRule, Mapping } from "../mapping/mapping.ts";
 import { atPointer } from "../mapping/template.ts";
@@ -78,7 +78,7 @@ export function jsonOutput(text: string, { answer, failed }: AnswerOptions, byte
 	if (failure !== undefined) throw new JobFailure(failure);
 	if (answer.at === undefined) return bytes && bytes.length > LARGE ? new RawJson(bytes) : rawOutput(text);
 	const found = atPointer(value, answer.at);
-	if (found === undefined) throw new JobFailure(shortened(`The answer has no ${answer.at} (http.answer.at): ${text}`));
+	if (found === undefined) throw new JobFailure(`The answer has no ${answer.at} (http.answer.at): ${text}`);
 	return rawOutput(JSON.stringify(found));
 }
 
@@ -92,7 +92,7 @@ export function parseJson(text: string): unknown {
 	try {
 		return parseExact(text);
 	} catch (error) {
-		throw new JobFailure(shortened(`The answer is not JSON (${(error as Error).message}): ${text}`));
+		throw new JobFailure(`The answer is not JSON (${(error as Error).message}): ${text}`);
 	}
 }
 

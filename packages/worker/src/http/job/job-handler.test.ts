@@ -40,6 +40,31 @@ describe("a job", () => {
 		expect(logs.join("")).not.toContain("t0ken");
 	});
 
+	/** A token of the server is hidden although a bound of the error falls within it. */
+	it.each([
+		["a refusal", 422, "x".repeat(4090), (text: string) => `HTTP 422: ${"x".repeat(4090)}${text}`],
+		["a rule of failed", 200, "x".repeat(4604), (text: string) => `${"x".repeat(4604)}${text}...`],
+	])("does not show a part of a credential where %s is cut", async (_name, status, before, error) => {
+		const request = { headers: { authorization: "{env.TOKEN}" } };
+		const { run } = await handlerOf({ request, failed: [{ at: "/e", message: "/e" }] }, ({ headers }, response) => {
+			const text = `${before}${headers.authorization}${"y".repeat(9000)}`;
+			if (status === 200) json(response, { e: text });
+			else response.writeHead(status).end(text);
+		});
+		expect(await run({})).toEqual({ error: status === 200 ? error("***y") : error("***") });
+	});
+
+	it("hides a credential also as JSON has it, and cuts an error at about 4 KB", async () => {
+		const request = { headers: { authorization: "{env.QUOTED}" } };
+		const { run } = await handlerOf({ request }, ({ body }, response) => {
+			if (body.includes("long")) return response.setHeader("content-type", "application/json").end("x".repeat(9000));
+			return json(response, { detail: 'of to"ken' }, 422);
+		});
+		expect(await run({})).toEqual({ error: 'HTTP 422: {"detail":"of ***"}' });
+		const { error } = (await run("long")) as { error: string };
+		expect([error.startsWith("The answer is not JSON "), error.length]).toEqual([true, 4611]);
+	});
+
 	it("streams where the input asks for it and the server does", async () => {
 		const { run, server } = await handlerOf({ stream: { as: "sse", output: "text" } }, ({ body }, response) => {
 			if (body.includes('"plain"')) return json(response, "whole");

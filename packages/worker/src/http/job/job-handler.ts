@@ -2,13 +2,13 @@
 import { JobReturn } from "../../job-return.ts";
 import type { Context, Handler } from "../../types.ts";
 import { JobFailure } from "../job-failure.ts";
-import { hideCredentials } from "../mapping/credentials.ts";
+import { type Hide, hideCredentials } from "../mapping/credentials.ts";
 import { isObject } from "../mapping/mapping-reader.ts";
 import { type JobMapping, mappingOfJob } from "../openai.ts";
 import { type JobOutput, JobSession, type SessionOptions } from "./job-session.ts";
 
 /** `mapping`: that of the endpoint. */
-export type JobHandlerOptions = Omit<SessionOptions, "job" | "context" | "isAlone" | "openai">;
+export type JobHandlerOptions = Omit<SessionOptions, "job" | "context" | "isAlone" | "openai" | "hide">;
 
 /** Throws {@link JobReturn} for jobs that the server did not end, and after a stop of the job any error. */
 export function createJobHandler(options: JobHandlerOptions): Handler {
@@ -23,7 +23,7 @@ export function createJobHandler(options: JobHandlerOptions): Handler {
 			return failed(error, hide);
 		}
 		running += 1;
-		const session = new JobSession({ ...options, ...forJob, job, context, isAlone: () => running === 1 });
+		const session = new JobSession({ ...options, ...forJob, job, context, hide, isAlone: () => running === 1 });
 		const end = async (): Promise<void> => {
 			await session.end();
 			running -= 1;
@@ -55,12 +55,15 @@ async function* streamed(
 	}
 }
 
-type Hide = (text: string) => string;
+/** Characters of an error: room for our own words and 4 KB of the server's. */
+const MAX_ERROR = 4608;
 
-/** The kit's form of a failed job. Throws all other errors. */
+/** The kit's form of a failed job, cut when the credentials are hidden. Throws all other errors. */
 function failed(error: unknown, hide: Hide): { error: string } {
 	if (error instanceof JobFailure) {
-		const text = hide(error.message);
+		const whole = hide(error.message);
+		// toWellFormed: the cut may split a pair of surrogates.
+		const text = whole.length <= MAX_ERROR ? whole : `${whole.slice(0, MAX_ERROR).toWellFormed()}...`;
 		// The kit takes an empty error for none.
 		if (text === "") return { error: "The server failed the job." };
 		return { error: isEvent(text) ? `The server failed the job: ${text}` : text };

@@ -5,6 +5,7 @@ import type { ConnectOptions, Server } from "../exchange/connection.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "../exchange/request.ts";
 import { callServer } from "../exchange/server-call.ts";
+import type { Hide } from "../mapping/credentials.ts";
 import type { Call } from "../mapping/mapping.ts";
 import type { Names } from "../mapping/template.ts";
 import { type JobMapping, OPENAI_ERROR } from "../openai.ts";
@@ -24,6 +25,7 @@ export interface JobRequestOptions extends JobMapping {
 	clock: Clock;
 	/** 0 to below 1. */
 	random: () => number;
+	hide: Hide;
 	/** Random ids, such as boundaries of forms. */
 	randomId: () => string;
 	/** Where temporary files are. Default: that of the system. */
@@ -90,9 +92,9 @@ export class JobRequests {
 	}
 
 	#sendOptions(): Omit<SendOptions, "onSent"> {
-		const { mapping, openai, server, readiness, context, random } = this.#options;
+		const { mapping, openai, server, readiness, context, random, hide } = this.#options;
 		const errorPrefix = openai ? OPENAI_ERROR : "";
 		const stopped = context.signal;
-		return { ...this.limits, server, errors: mapping.errors, errorPrefix, readiness, stopped, random };
+		return { ...this.limits, server, errors: mapping.errors, errorPrefix, readiness, stopped, random, hide };
 	}
 }

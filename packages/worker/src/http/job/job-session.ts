@@ -183,7 +183,7 @@ export class JobSession {
 
 	/** `submit`: the answer to the submission. */
 	async #runAsync(submit: unknown): Promise<RawJson> {
-		const { mapping, server, readiness } = this.#options;
+		const { mapping, server, readiness, hide } = this.#options;
 		const requests = this.#requests;
 		requests.names = { ...requests.names, submit };
 		this.#submitted.resolve();
@@ -201,6 +201,7 @@ export class JobSession {
 				failed: this.#failedRules(requests.names),
 			},
 			readiness,
+			hide,
 			prepare: (call) => requests.prepare(call),
 			fetchResult: (call) => this.#fetchResult(call),
 			onDone: () => this.#silence?.pause(),

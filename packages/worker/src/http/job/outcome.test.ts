@@ -46,6 +46,7 @@ function send(
 		connectMs: 5000,
 		clock,
 		random: () => 0,
+		hide: (text) => text,
 		onSent: (sent) => void calls.push(sent ? "sent" : "refused"),
 		signal: new AbortController().signal,
 		stopped,

@@ -5,7 +5,7 @@ import { ConnectionError, type ConnectOptions, type Server } from "../exchange/c
 import { exchange, type Exchange, readStart } from "../exchange/exchange.ts";
 import type { PreparedRequest } from "../exchange/request.ts";
 import { JobFailure } from "../job-failure.ts";
-import { SHOWN_BYTES } from "../mapping/condition.ts";
+import type { Hide } from "../mapping/credentials.ts";
 import { type ErrorMapping, hasStatus } from "../mapping/mapping.ts";
 import type { Readiness } from "../server/readiness.ts";
 
@@ -23,10 +23,13 @@ export interface SendOptions extends ConnectOptions {
 	onSent: (sent: boolean) => void;
 	/** 0 to below 1. */
 	random: () => number;
+	hide: Hide;
 }
 
 /** Pauses before a busy server is asked again, ms. The first is also the shortest that `Retry-After` can ask for. */
 const BUSY = { firstMs: 1000, longestMs: 30_000 };
+/** Bytes of an answer in the error of a job. */
+const SHOWN_BYTES = 4096;
 /** Time for the body of an error, ms. */
 const ERROR_BODY_MS = 5000;
 
@@ -47,7 +50,7 @@ export function outcomeOf(status: number, errors: ErrorMapping): Outcome {
  * abort of `signal` any error.
  */
 export async function sendUntilAnswered(request: PreparedRequest, options: SendOptions): Promise<Exchange> {
-	const { server, errors, errorPrefix, readiness, clock, signal, stopped, onSent, random } = options;
+	const { server, errors, errorPrefix, readiness, clock, hide, signal, stopped, onSent, random } = options;
 	const either = AbortSignal.any([signal, stopped]);
 	let busySince: number | undefined;
 	let isLast = false;
@@ -62,7 +65,7 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 		readiness.answered(answer.status);
 		if (answer.status >= 200 && answer.status < 300) return answer;
 		onSent(false);
-		const reason = await refusalOf(answer, clock);
+		const reason = await refusalOf(answer, { clock, hide });
 		const outcome = outcomeOf(answer.status, errors);
 		if (answer.status >= 500 && !(await readiness.probe()))
 			throw new JobReturn(`The server is no longer ready. ${reason}`, { loss: outcome !== "busy" });
@@ -78,10 +81,13 @@ export async function sendUntilAnswered(request: PreparedRequest, options: SendO
 	}
 }
 
-/** Status and text of an answer that is an error. */
-export async function refusalOf(answer: Exchange, clock: ConnectOptions["clock"]): Promise<string> {
-	const { text } = await readStart(answer, SHOWN_BYTES, { ms: ERROR_BODY_MS, clock });
-	return `HTTP ${answer.status}: ${text}`;
+/** Status and start of the text of an answer that is an error, without credentials, which the end may split. */
+export async function refusalOf(
+	answer: Exchange,
+	{ clock, hide }: Pick<SendOptions, "clock" | "hide">,
+): Promise<string> {
+	const { text, end } = await readStart(answer, SHOWN_BYTES, { ms: ERROR_BODY_MS, clock });
+	return `HTTP ${answer.status}: ${hide(text, end !== "whole")}`;
 }
 
 /**

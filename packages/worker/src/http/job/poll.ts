@@ -6,7 +6,8 @@ import { ConnectionError, type ConnectOptions, type Server } from "../exchange/c
 import { exchange, type Exchange } from "../exchange/exchange.ts";
 import type { PreparedRequest } from "../exchange/request.ts";
 import { JobFailure } from "../job-failure.ts";
-import { failureIn, shortened } from "../mapping/condition.ts";
+import { failureIn } from "../mapping/condition.ts";
+import type { Hide } from "../mapping/credentials.ts";
 import { type AsyncMapping, type Call, type ErrorMapping, hasStatus } from "../mapping/mapping.ts";
 import { atPointer, textOf } from "../mapping/template.ts";
 import type { Readiness } from "../server/readiness.ts";
@@ -24,6 +25,7 @@ export interface PollOptions extends ConnectOptions {
 	output: AnswerOptions;
 	readiness: Pick<Readiness, "answered" | "failed" | "probe">;
 	clock: Clock;
+	hide: Hide;
 	signal: AbortSignal;
 	/** Makes a request with what {@link PollOptions.onPoll} received last. */
 	prepare: (call: Call) => Promise<PreparedRequest>;
@@ -56,8 +58,8 @@ export async function pollUntilDone(options: PollOptions): Promise<RawJson> {
 		const state = textOf(atPointer(value, async.state));
 		const isIn = (states: readonly unknown[]): boolean => states.some((each) => textOf(each) === state);
 		if (isIn(async.failed))
-			throw new JobFailure(failureIn(output.failed, value, text) ?? shortened(`The server's job failed: ${text}`));
-		if (isIn(async.cancelled)) throw new JobFailure(shortened(`The job was cancelled on the server: ${text}`));
+			throw new JobFailure(failureIn(output.failed, value, text) ?? `The server's job failed: ${text}`);
+		if (isIn(async.cancelled)) throw new JobFailure(`The job was cancelled on the server: ${text}`);
 		if (!isIn(async.done)) {
 			// Such as an error in place of a state, under 200, which would be there in each further poll.
 			const failure = failureIn(output.failed, value, text);
@@ -100,8 +102,8 @@ async function pollOnce(options: PollOptions): Promise<Polled> {
 }
 
 /** Status and text of a refusal that another poll may not meet. Throws for all others. */
-async function refused(answer: Exchange, { async, errors, clock }: PollOptions): Promise<string> {
-	const reason = await refusalOf(answer, clock);
+async function refused(answer: Exchange, { async, errors, clock, hide }: PollOptions): Promise<string> {
+	const reason = await refusalOf(answer, { clock, hide });
 	if (hasStatus(async.missing, answer.status))
 		throw new JobReturn(`The server no longer knows the job: ${reason}`, { loss: true });
 	if (answer.status < 500 && outcomeOf(answer.status, errors) === "fail")

@@ -71,7 +71,7 @@ function eventValue(data: string, as: StreamMapping["as"]): unknown {
 		return parseExact(data);
 	} catch {
 		if (as === "sse") return data;
-		throw new JobFailure(`A line of the stream is not JSON: ${data.slice(0, 200)}`);
+		throw new JobFailure(`A line of the stream is not JSON: ${data}`);
 	}
 }
 

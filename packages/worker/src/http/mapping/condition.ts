@@ -3,9 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition, FailedRule } from "./mapping.ts";
 import { atPointer, textOf } from "./template.ts";
 
-/** Bytes, about, of the server's own words in the error of a job. */
-export const SHOWN_BYTES = 4096;
-
 export function holds({ at, in: values, atMost }: Condition, value: unknown): boolean {
 	const found = atPointer(value, at);
 	if (atMost !== undefined) return typeof found === "number" && found <= atMost;
@@ -13,16 +10,11 @@ export function holds({ at, in: values, atMost }: Condition, value: unknown): bo
 	return values.some((each) => isDeepStrictEqual(each, found));
 }
 
-/** The error of the first rule that holds. Undefined if none does. */
+/** The error of the first rule that holds, of any length. Undefined if none does. */
 export function failureIn(rules: readonly FailedRule[], value: unknown, text: string): string | undefined {
 	const rule = rules.find((each) => holds(each, value));
 	if (!rule) return undefined;
 	const message = rule.message === undefined ? undefined : atPointer(value, rule.message);
 	// The kit takes a job whose error is an empty text for one that did not fail.
-	return shortened(textOf(message ?? "") || text || "The server's answer is a failure.");
-}
-
-export function shortened(text: string): string {
-	// toWellFormed: the cut may split a pair of surrogates.
-	return text.length <= SHOWN_BYTES ? text : `${text.slice(0, SHOWN_BYTES).toWellFormed()}...`;
+	return textOf(message ?? "") || text || "The server's answer is a failure.";
 }

@@ -38,6 +38,7 @@ async function watched(
 		log: (_level, message) => lines.push(message),
 		isAsleep: () => state.asleep,
 		hasEnded: () => false,
+		hide: (text) => text,
 		onLost: (reason) => lost.push(reason),
 		...more,
 	});
@@ -156,6 +157,14 @@ describe("readiness", () => {
 		expect(server.received.length).toBe(1);
 	});
 
+	it("hides credentials of an answer before it is cut", async () => {
+		const { state, lines, readiness } = await watched({}, { hide: (text) => text.replaceAll("t0ken", "***") });
+		await readiness.probe();
+		Object.assign(state, { status: 500, body: `${"x".repeat(197)}t0ken` });
+		await readiness.probe();
+		expect(lines.at(-1)).toContain("x***. No jobs");
+	});
+
 	it("is lost after lostAfterMs", async () => {
 		const { state, lost, readiness, clock } = await watched({ lostAfterMs: 30_000 });
 		await readiness.untilReady(never);
@@ -203,6 +212,7 @@ describe("readiness", () => {
 			log: (_level, message) => lines.push(message),
 			isAsleep: () => false,
 			hasEnded: () => false,
+			hide: (text) => text,
 			onLost: () => {},
 		});
 		const lines: string[] = [];

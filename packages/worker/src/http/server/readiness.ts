@@ -8,6 +8,7 @@ import type { Log } from "../../log.ts";
 import { connect, type Server } from "../exchange/connection.ts";
 import { callServer } from "../exchange/server-call.ts";
 import { holds } from "../mapping/condition.ts";
+import type { Hide } from "../mapping/credentials.ts";
 import { hasStatus, type Ready } from "../mapping/mapping.ts";
 
 export interface Readiness {
@@ -39,6 +40,7 @@ export interface ReadinessOptions {
 	isAsleep: () => boolean;
 	/** Whether the worker's own server has ended: whatever answers in its place is another one. */
 	hasEnded: () => boolean;
+	hide: Hide;
 	/** The server is ready, at first or after it was not. Default: a line of the log. */
 	onReady?: (() => void) | undefined;
 	/** The server was not ready for `lostAfterMs`. */
@@ -140,7 +142,7 @@ export function createReadiness(options: ReadinessOptions): Readiness {
 }
 
 /** Why the server is not ready. Undefined if it is. */
-async function faultOf({ server, ready, headers, clock }: ReadinessOptions): Promise<string | undefined> {
+async function faultOf({ server, ready, headers, clock, hide }: ReadinessOptions): Promise<string | undefined> {
 	const limits = { connectMs: ready.timeoutMs, withinMs: ready.timeoutMs, clock };
 	try {
 		if (ready.path === undefined) {
@@ -150,7 +152,7 @@ async function faultOf({ server, ready, headers, clock }: ReadinessOptions): Pro
 		const request = { method: "GET", path: ready.path, headers, body: undefined };
 		const { status, text, value } = await callServer(server, request, limits);
 		const isReady = hasStatus(ready.status, status) && (!ready.where || holds(ready.where, value));
-		return isReady ? undefined : `HTTP ${status} ${text.slice(0, SHOWN)}`.trim();
+		return isReady ? undefined : `HTTP ${status} ${hide(text).slice(0, SHOWN)}`.trim();
 	} catch (error) {
 		return (error as Error).message;
 	}

@@ -46,7 +46,7 @@ async function callUntil({ each, call, until }: SleepMapping, options: SleepOpti
 		const answer = await send(checked, options, more);
 		if (answer.status >= 200 && answer.status <= 299) return answer;
 		const { method, path } = checked;
-		throw new Error(hide(`${method} ${path} was answered with HTTP ${answer.status}: ${answer.text.slice(0, 200)}`));
+		throw new Error(`${method} ${path} was answered with HTTP ${answer.status}: ${hide(answer.text).slice(0, 200)}`);
 	}
 	if (each) {
 		const list = atPointer((await sendChecked(each.call, {})).value, each.at);
