@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { httpServer, type TestServer } from "../../../../../test/support/worker-kit/http-servers.ts";
 import { mappingOf } from "../../../../../test/support/worker-kit/mapping.ts";
 import { systemClock } from "../../clock.ts";
@@ -113,8 +113,16 @@ describe("readOutput", () => {
 		expect(await outputOf({ headers: json, send: '{"fault":null}' }, { failed })).toBe('{"fault":null}');
 	});
 
+	it("makes no values of JSON of which nothing is read", async () => {
+		const parse = vi.spyOn(JSON, "parse");
+		const send = `[${"{},".repeat(MB)}{}]`;
+		expect(await outputOf({ headers: json, send })).toBe(send);
+		expect(parse.mock.calls.some(([text]) => text === send)).toBe(false);
+		parse.mockRestore();
+	});
+
 	it("fails for what is not JSON", async () => {
-		await expect(outputOf({ headers: json, send: "<html>" })).rejects.toThrow(/^The answer is not JSON .*<html>$/);
+		await expect(outputOf({ headers: json, send: "<html>" })).rejects.toThrow(/^The answer is not JSON \(at character 1\): <html>$/);
 	});
 
 	it("fails over maxBytes, by the header and by what arrives without an end", async () => {

@@ -7,6 +7,7 @@ import { type Exchange, readStart } from "../exchange/exchange.ts";
 import { spool, type Spool, TooLargeError } from "../exchange/spool.ts";
 import { JobFailure } from "../job-failure.ts";
 import { failureIn } from "../mapping/condition.ts";
+import { jsonFaultAt } from "../mapping/json-fault.ts";
 import { parseExact } from "../mapping/exact-json.ts";
 import type { FailedRule, Mapping } from "../mapping/mapping.ts";
 import { atPointer } from "../mapping/template.ts";
@@ -73,10 +74,16 @@ function sameText(bytes: Buffer, text: string): Buffer | undefined {
 
 /** Output of JSON text, as for {@link readOutput}. `bytes`: the same as UTF-8, which spares a copy. */
 export function jsonOutput(text: string, { answer, failed }: AnswerOptions, bytes?: Buffer): RawJson {
+	const whole = (): RawJson => (bytes && bytes.length > LARGE ? new RawJson(bytes) : rawOutput(text));
+	if (answer.at === undefined && failed.length === 0) {
+		const faultAt = jsonFaultAt(text);
+		if (faultAt !== undefined) throw noJson(`at character ${faultAt + 1}`, text);
+		return whole();
+	}
 	const value = parseJson(text);
 	const failure = failureIn(failed, value, text);
 	if (failure !== undefined) throw new JobFailure(failure);
-	if (answer.at === undefined) return bytes && bytes.length > LARGE ? new RawJson(bytes) : rawOutput(text);
+	if (answer.at === undefined) return whole();
 	const found = atPointer(value, answer.at);
 	if (found === undefined) throw new JobFailure(`The answer has no ${answer.at} (http.answer.at): ${text}`);
 	return rawOutput(JSON.stringify(found));
@@ -92,8 +99,12 @@ export function parseJson(text: string): unknown {
 	try {
 		return parseExact(text);
 	} catch (error) {
-		throw new JobFailure(`The answer is not JSON (${(error as Error).message}): ${text}`);
+		throw noJson((error as Error).message, text);
 	}
+}
+
+function noJson(where: string, text: string): JobFailure {
+	return new JobFailure(`The answer is not JSON (${where}): ${text}`);
 }
 
 function kindOf(type: string, bytes: number): "json" | "text" | "binary" | "empty" {
