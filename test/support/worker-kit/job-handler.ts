@@ -21,6 +21,7 @@ export async function handlerOf(
 	mapping: object,
 	answer: (request: Received, response: ServerResponse) => void,
 	clock: Clock = systemClock,
+	folder?: string,
 ) {
 	const server = await httpServer(answer);
 	servers.push(server);
@@ -51,6 +52,7 @@ export async function handlerOf(
 		clock,
 		random: () => 0,
 		randomId: () => "b",
+		folder,
 	});
 	/** Runs one job; a stream's chunks are a list. */
 	async function run(

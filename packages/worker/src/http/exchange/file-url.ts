@@ -12,13 +12,24 @@ import { timeLimit } from "./time-limit.ts";
 
 /** Maximum size of a fetched file, bytes. */
 const MAX_FILE = 100 * 1_048_576;
+/** Maximum number and size of all files that one job has fetched. */
+const MAX_FILES = 1000;
+const MAX_BYTES = 1_073_741_824;
 /** Time for a file, ms. */
 const FETCH_MS = 300_000;
+
+/** Files and bytes that a job has fetched. */
+export interface Fetched {
+	files: number;
+	bytes: number;
+}
 
 export interface FetchOptions extends ConnectOptions {
 	/** Public addresses: https only, to an address that is checked once and then used. */
 	urls: "public" | "any";
 	resolve?: (host: string) => Promise<string[]>;
+	/** Of the job until now. This file is added. */
+	fetched: Fetched;
 	/** Where temporary files are. Default: that of the system. */
 	folder?: string | undefined;
 }
@@ -30,12 +41,16 @@ export interface FetchOptions extends ConnectOptions {
 export async function fetchFile(
 	text: string,
 	what: string,
-	{ urls, folder, resolve = addressesOf, ...options }: FetchOptions,
+	{ urls, fetched, folder, resolve = addressesOf, ...options }: FetchOptions,
 ): Promise<{ spool: Spool; type: string | undefined; name: string | undefined }> {
 	const url = URL.parse(text);
 	if (!url || (url.protocol !== "https:" && urls === "public"))
 		throw new JobFailure(`${what} must be an https address.`);
 	if (url.username || url.password) throw new JobFailure(`${what} must be an address without user and password.`);
+	if (fetched.files >= MAX_FILES)
+		throw new JobFailure(`${what}: a job may name at most ${MAX_FILES} files by address: send fewer, or in more jobs.`);
+	fetched.files += 1;
+	const maxBytes = Math.min(MAX_FILE, MAX_BYTES - fetched.bytes);
 	const host = hostOf(url);
 	const limit = timeLimit(FETCH_MS, options);
 	try {
@@ -55,19 +70,22 @@ export async function fetchFile(
 			answer.close();
 			throw new JobFailure(`${what}: ${host} answered with HTTP ${answer.status} instead of the file.`);
 		}
-		if (Number(answer.headers["content-length"] ?? 0) > MAX_FILE) {
+		if (Number(answer.headers["content-length"] ?? 0) > maxBytes) {
 			answer.close();
-			throw new TooLargeError(`larger than ${MAX_FILE} bytes`);
+			throw new TooLargeError(`larger than ${maxBytes} bytes`);
 		}
 		const type = answer.headers["content-type"];
 		const name = decodeName(url.pathname.split("/").at(-1));
-		return { spool: await spool(answer.body, { maxBytes: MAX_FILE, folder }), type, name };
+		const content = await spool(answer.body, { maxBytes, folder });
+		fetched.bytes += content.bytes;
+		return { spool: content, type, name };
 	} catch (error) {
 		if (error instanceof JobFailure || error instanceof JobReturn) throw error;
 		const { message, code } = error as NodeJS.ErrnoException;
 		if (code === "EAI_AGAIN") throw new JobReturn(`${what}: the address of ${host} cannot be resolved now: ${message}`);
 		const late = limit.isOver && `it did not arrive within ${FETCH_MS} ms`;
-		const reason = error instanceof TooLargeError ? `the file is ${message}` : late || message;
+		const most = maxBytes < MAX_FILE ? `, all that is left of the ${MAX_BYTES} of a job` : "";
+		const reason = error instanceof TooLargeError ? `the file is ${message}${most}` : late || message;
 		throw new JobFailure(`${what}: the file could not be fetched from ${host}: ${reason}.`);
 	} finally {
 		limit.end();

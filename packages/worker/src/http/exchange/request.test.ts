@@ -18,7 +18,7 @@ afterEach(async () => {
 async function prepared(value: object, job: Job, env: Record<string, string> = {}) {
 	const mapping = mappingOf(value);
 	const values = jobValues(job, { mapping, env, port: 8000 });
-	const context = { urls: mapping.urls, randomId: () => "b0", connectMs: 5000, clock: systemClock };
+	const context = { urls: mapping.urls, fetched: { files: 0, bytes: 0 }, randomId: () => "b0", connectMs: 5000, clock: systemClock };
 	const request = await prepareRequest(mapping.request, values, context);
 	return { ...request, text: await textOf(request.body), idempotencyKey: values.idempotencyKey };
 }
@@ -150,6 +150,7 @@ describe("prepareRequest", () => {
 });
 
 describe("files by address", () => {
+	const none = () => ({ files: 0, bytes: 0 });
 	const file = async () => {
 		const server = await httpServer((request, response) => {
 			if (request.url === "/moved") response.writeHead(302, { location: "/a%20b.png" }).end();
@@ -175,7 +176,7 @@ describe("files by address", () => {
 			names.push(name);
 			return ["127.0.0.1"];
 		};
-		const options = { urls: "any" as const, connectMs: 500, clock: systemClock, resolve };
+		const options = { urls: "any" as const, fetched: none(), connectMs: 500, clock: systemClock, resolve };
 		const { spool } = await fetchFile(`http://files.test:${port}/a`, "input.f", options);
 		expect((await spool.buffer()).toString()).toBe("PNG");
 		expect([names, servers[0]!.received[0]!.headers.host]).toEqual([["files.test"], `files.test:${port}`]);
@@ -188,12 +189,13 @@ describe("files by address", () => {
 		["https://169.254.169.254/x", [], "has no public address"],
 		["https://[::1]/x", [], "has no public address"],
 	])("public: refuses %s at %j", async (url, addresses, sentence) => {
-		const options = { urls: "public" as const, connectMs: 500, clock: systemClock, resolve: async () => addresses };
+		const fixed = { connectMs: 500, clock: systemClock, resolve: async () => addresses };
+		const options = { urls: "public" as const, fetched: none(), ...fixed };
 		await expect(fetchFile(url, "input.f", options)).rejects.toThrow(sentence);
 	});
 
 	const fetching = (url: string, more: object = {}) =>
-		fetchFile(url, "input.f", { urls: "any" as const, connectMs: 500, clock: systemClock, ...more });
+		fetchFile(url, "input.f", { urls: "any" as const, fetched: none(), connectMs: 500, clock: systemClock, ...more });
 
 	it("a name that cannot be resolved now returns the job without a loss", async () => {
 		const resolve = async (): Promise<string[]> => {
@@ -215,6 +217,20 @@ describe("files by address", () => {
 		const clock = manualClock();
 		const fetched = fetching(`${base}/slow`, { clock });
 		await Promise.all([expect(fetched).rejects.toThrow("it did not arrive within 300000 ms"), clock.pass(300_000)]);
+	});
+
+	it("bounds the files of a job, and their bytes together", async () => {
+		const server = await httpServer((_request, response) => response.end("PNG"));
+		servers.push(server);
+		const url = `http://127.0.0.1:${server.port}/a`;
+		const fetched = { files: 998, bytes: 2 ** 30 - 5 };
+		await fetching(url, { fetched });
+		expect(fetched).toEqual({ files: 999, bytes: 2 ** 30 - 2 });
+		await expect(fetching(url, { fetched })).rejects.toThrow(
+			"the file is larger than 2 bytes, all that is left of the 1073741824 of a job",
+		);
+		await expect(fetching(url, { fetched })).rejects.toThrow("a job may name at most 1000 files by address");
+		expect(server.received.length).toBe(2);
 	});
 
 	it("a disk that does not take the file returns the job with a loss", async () => {

@@ -10,7 +10,7 @@ import { fill, fillHeaders, fillPath, fillTexts, type Names, textOf } from "../m
 import { decodedBase64 } from "./base64.ts";
 import type { ConnectOptions } from "./connection.ts";
 import type { RequestBody } from "./exchange.ts";
-import { fetchFile } from "./file-url.ts";
+import { type Fetched, fetchFile } from "./file-url.ts";
 import { multipart, type Part, partType, textBody } from "./multipart.ts";
 
 export interface PreparedRequest {
@@ -37,6 +37,8 @@ export interface JobValues {
 
 export interface RequestContext extends ConnectOptions {
 	urls: Mapping["urls"];
+	/** Files that the job has fetched. */
+	fetched: Fetched;
 	randomId: () => string;
 	/** Where temporary files are. Default: that of the system. */
 	folder?: string | undefined;

@@ -1,6 +1,6 @@
 /** Files beside the request of a job: those that the server wants first, and those that its answer only names. */
 import { RawJson } from "../../raw-json.ts";
-import { type Exchange, readStart } from "../exchange/exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { spool, TooLargeError } from "../exchange/spool.ts";
 import { JobFailure } from "../job-failure.ts";
 import { holds } from "../mapping/condition.ts";
@@ -13,18 +13,15 @@ import { binaryJson, parseJson, tooLarge } from "./answer.ts";
 /** Resolves with an answer of 2xx. `more`: names beside those of the job. */
 export type Send = (call: Call, more: Names) => Promise<Exchange>;
 
-/** Bytes of an answer to an upload, which is not used. */
-const UPLOADED_BYTES = 65_536;
-
 /** Sends one after the other. A list that is missing is empty. */
 export async function sendUploads(
 	uploads: readonly Upload[],
-	{ names, send }: { names: Names; send: Send },
+	{ names, upload }: { names: Names; upload: (call: Call, more: Names) => Promise<void> },
 ): Promise<void> {
 	for (const { each, call } of uploads) {
 		const list = fill(each, names) ?? [];
 		if (!Array.isArray(list)) throw new JobFailure(`${each.slice(1, -1)} must be a list.`);
-		for (const item of list) await readStart(await send(call, { each: item }), UPLOADED_BYTES);
+		for (const item of list) await upload(call, { each: item });
 	}
 }
 

@@ -1,10 +1,23 @@
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { manualClock, type Received } from "../../../../../test/support/worker-kit/http-servers.ts";
 import { closeServers, handlerOf, json } from "../../../../../test/support/worker-kit/job-handler.ts";
 import { cancelBy } from "../../../../../test/support/worker-kit/mapping.ts";
+import { systemClock } from "../../clock.ts";
 
 afterEach(closeServers);
+
+/** Where a link leads; nowhere if it is gone by now. */
+function linkOf(path: string): string {
+	try {
+		return readlinkSync(path);
+	} catch {
+		return "";
+	}
+}
 
 describe("a job", () => {
 	it("becomes a request, and its answer the output", async () => {
@@ -94,6 +107,40 @@ describe("a job", () => {
 		const stream = { as: "ndjson", when: "always", error: "/error" };
 		const { run } = await handlerOf({ stream }, (_request, response) => response.end('{"error":""}\n'));
 		expect(await run({})).toEqual([{ error: '{"error":""}' }]);
+	});
+
+	it("frees each file that the server wants first when the server has it", async () => {
+		const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+		const files = [{ field: "f", from: "{each}" }];
+		const uploads = [{ each: "{input.files}", path: "/files", files }];
+		let most = 0;
+		const { run, server } = await handlerOf(
+			{ request: { path: "/job", urls: "any", uploads } },
+			({ url }, response) => {
+				if (url === "/source") return response.end(Buffer.alloc(2_000_000));
+				// Temporary files have no name, and are open as long as they are kept.
+				const open = readdirSync("/proc/self/fd").map((fd) => linkOf(`/proc/self/fd/${fd}`));
+				most = Math.max(most, open.filter((path) => path.startsWith(folder)).length);
+				return json(response, "done");
+			},
+			systemClock,
+			folder,
+		);
+		const source = `http://127.0.0.1:${server.port}/source`;
+		expect(await run({ files: Array<string>(4).fill(source) })).toBe("done");
+		expect(most).toBe(1);
+		rmSync(folder, { recursive: true });
+	});
+
+	it("fails for more files by address than a job may have", async () => {
+		const uploads = [{ each: "{input.files}", path: "/files", files: [{ field: "f", from: "{each}" }] }];
+		const { run, server } = await handlerOf({ request: { path: "/job", urls: "any", uploads } }, (_request, response) =>
+			response.end(),
+		);
+		const source = `http://127.0.0.1:${server.port}/source`;
+		expect(await run({ files: Array<string>(1001).fill(source) })).toEqual({
+			error: expect.stringContaining("a job may name at most 1000 files by address"),
+		});
 	});
 
 	it("reports progress of another path while the request is open", async () => {

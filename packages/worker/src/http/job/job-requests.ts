@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Context, Job } from "../../types.ts";
 import type { ConnectOptions, Server } from "../exchange/connection.ts";
-import type { Exchange } from "../exchange/exchange.ts";
+import { type Exchange, readStart } from "../exchange/exchange.ts";
 import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "../exchange/request.ts";
 import { callServer } from "../exchange/server-call.ts";
 import type { Hide } from "../mapping/credentials.ts";
@@ -32,6 +32,9 @@ export interface JobRequestOptions extends JobMapping {
 	folder?: string | undefined;
 }
 
+/** Bytes of an answer to an upload that are read. */
+const UPLOADED_BYTES = 65_536;
+
 export class JobRequests {
 	/** Names of templates. Those of the submission and of the last poll are added when they are known. */
 	names: Names;
@@ -40,7 +43,8 @@ export class JobRequests {
 	readonly #options: JobRequestOptions;
 	readonly #values: JobValues;
 	readonly #closing = new AbortController();
-	readonly #prepared: PreparedRequest[] = [];
+	readonly #fetched = { files: 0, bytes: 0 };
+	#job: PreparedRequest | undefined;
 
 	constructor(options: JobRequestOptions) {
 		const { job, mapping, openai, env, port, clock } = options;
@@ -56,13 +60,13 @@ export class JobRequests {
 	}
 
 	async release(): Promise<void> {
-		await Promise.all(this.#prepared.map((each) => each.release()));
+		await this.#job?.release();
 	}
 
 	/** `more`: names beside those of the job. The caller releases it. */
 	prepare(call: Call, more: Names = {}): Promise<PreparedRequest> {
 		const { mapping, randomId, folder } = this.#options;
-		const context = { ...this.limits, urls: mapping.urls, randomId, folder };
+		const context = { ...this.limits, urls: mapping.urls, fetched: this.#fetched, randomId, folder };
 		return prepareRequest(call, { ...this.#values, names: { ...this.names, ...more } }, context);
 	}
 
@@ -70,18 +74,28 @@ export class JobRequests {
 	async sendJob(asksForEvents: boolean, onSent: SendOptions["onSent"]): Promise<Exchange> {
 		const { mapping } = this.#options;
 		const request = await this.prepare(mapping.request);
-		this.#prepared.push(request);
+		this.#job = request;
 		request.headers["idempotency-key"] ??= this.#values.idempotencyKey;
 		if (asksForEvents && mapping.request.headers["accept"] === undefined)
 			request.headers["accept"] = "text/event-stream";
 		return await sendUntilAnswered(request, { ...this.#sendOptions(), onSent });
 	}
 
-	/** A request that does not run the job, so that a cancellation only closes it. */
+	/** A request that has no files and does not run the job, so that a cancellation only closes it. */
 	async send(call: Call, more: Names, errors = this.#options.mapping.errors): Promise<Exchange> {
 		const request = await this.prepare(call, more);
-		this.#prepared.push(request);
 		return await sendUntilAnswered(request, { ...this.#sendOptions(), errors, onSent: () => {} });
+	}
+
+	/** Sends a file before the request of the job, and frees it. Its answer is not used. */
+	async upload(call: Call, more: Names): Promise<void> {
+		const request = await this.prepare(call, more);
+		try {
+			const answer = await sendUntilAnswered(request, { ...this.#sendOptions(), onSent: () => {} });
+			await readStart(answer, UPLOADED_BYTES);
+		} finally {
+			await request.release();
+		}
 	}
 
 	/** JSON of the answer. A cancellation does not close it. */
