@@ -14,11 +14,21 @@ afterEach(closeServers);
 
 type Answer = (response: ServerResponse, request: Received) => void;
 
-/** A server with answers by method and path. Others are 404. */
+/**
+ * A server with answers by method, path and parameters. Others are 404. As to real servers, the order of parameters does
+ * not matter, nor do further ones.
+ */
 const answers =
 	(table: Readonly<Record<string, Answer>>) =>
 	(request: Received, response: ServerResponse): void => {
-		const answer = table[`${request.method} ${request.url}`];
+		const asked = new URL(request.url, "http://server");
+		const [, answer] =
+			Object.entries(table).find(([route]) => {
+				const [method, url = ""] = route.split(" ");
+				const { pathname, searchParams } = new URL(url, "http://server");
+				if (method !== request.method || pathname !== asked.pathname) return false;
+				return [...searchParams].every(([name, value]) => asked.searchParams.get(name) === value);
+			}) ?? [];
 		if (answer) answer(response, request);
 		else response.writeHead(404).end("no such route");
 	};
@@ -45,6 +55,14 @@ async function run(preset: string, input: unknown, table: Readonly<Record<string
 	const paths = server.received.map(({ method, url }) => `${method} ${url}`);
 	return { output, bodies, paths };
 }
+
+it("a fake server knows a call by its parameters in any order, and not without one of them", async () => {
+	const { server } = await handlerOf({}, answers({ "GET /view?a=1&b=": sends("seen") }));
+	const statusOf = async (url: string): Promise<number> =>
+		(await fetch(`http://127.0.0.1:${server.port}${url}`)).status;
+	const statuses = await Promise.all(["/view?b=&clientId=x&a=1", "/view?a=1", "/view?a=2&b="].map(statusOf));
+	expect(statuses).toEqual([200, 404, 404]);
+});
 
 describe("every preset", () => {
 	it.each(Object.keys(PRESETS))("%s resolves, with the server's place only", (preset) => {
