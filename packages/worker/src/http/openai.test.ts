@@ -69,8 +69,14 @@ describe("a job of a form", () => {
 
 	it("fails with the name of a file that is not base64, and the server gets nothing", async () => {
 		const { run, server } = await before(answered);
-		const result = await run(formInput("/v1/audio/transcriptions", { file: { base64: "%" } }));
-		expect(result).toEqual({ error: expect.stringContaining("openai_input.file.base64 must be base64") });
+		const result = (await run(formInput("/v1/audio/transcriptions", { file: { base64: "%" } }))) as { error: string };
+		expect(failureOfError(result.error)).toEqual({
+			status: 400,
+			message: "openai_input.file.base64 must be base64, a data: URL with base64, or an address.",
+			type: "invalid_request_error",
+			param: null,
+			code: "invalid_file",
+		});
 		expect(server.received).toEqual([]);
 	});
 

@@ -89,10 +89,19 @@ function asksForStream(value: unknown, isForm: boolean): boolean {
 	return value === true || (isForm && typeof value === "string" && /^(?:true|1)$/i.test(value));
 }
 
-/** The form that the client has sent. Throws a {@link JobFailure} for a file without base64. */
+/**
+ * The form that the client has sent. A file without base64, of a job that no form made, is refused as the server would
+ * refuse it: throws a {@link JobFailure}.
+ */
 function partsOf(form: Record<string, unknown>): Part[] {
 	return Object.entries(form).flatMap(([field, given]) =>
-		(Array.isArray(given) ? given : [given]).flatMap((value: unknown) => partOf(field, value)),
+		(Array.isArray(given) ? given : [given]).flatMap((value: unknown) => {
+			try {
+				return partOf(field, value);
+			} catch (error) {
+				throw new JobFailure(refusal(400, (error as Error).message, "invalid_file"));
+			}
+		}),
 	);
 }
 
@@ -113,8 +122,12 @@ function hasRoute(routes: readonly string[], wanted: string): boolean {
 
 function unknownRoute(what: string): string {
 	const message = `${what} is not a route of this endpoint's server (http.openai.routes). Without a body it is a GET.`;
-	const error = { message, type: "invalid_request_error", param: null, code: "unknown_route" };
-	return `${OPENAI_ERROR}HTTP 404: ${JSON.stringify({ error })}`;
+	return refusal(404, message, "unknown_route");
+}
+
+function refusal(status: number, message: string, code: string): string {
+	const error = { message, type: "invalid_request_error", param: null, code };
+	return `${OPENAI_ERROR}HTTP ${status}: ${JSON.stringify({ error })}`;
 }
 
 /** The output as a list of one: an answer that is a list itself would be taken for chunks. */
