@@ -31,23 +31,33 @@ export interface FileOptions {
 	send: Send;
 }
 
-/** The output with the files that it names, as `{contentType, bytes, name?, data}`. Together they have a bound. */
+/**
+ * The output with the files that it names, as `{contentType, bytes, name?, data}`. All of it has the bound of an answer,
+ * where base64 counts as the bytes that it stands for.
+ */
 export async function withFiles(output: RawJson, { answer, folder, send }: FileOptions): Promise<RawJson> {
 	const { files, maxBytes } = answer;
 	if (!files) return output;
 	const { call, where } = files;
 	const pieces: Buffer[] = [];
 	let left = maxBytes;
-	const addText = (text: string): void => void pieces.push(Buffer.from(text));
+	function addPiece(piece: Buffer, bytes: number): void {
+		pieces.push(piece);
+		left -= bytes;
+		if (left < 0) throw new TooLargeError();
+	}
+	function addText(text: string): void {
+		const piece = Buffer.from(text);
+		addPiece(piece, piece.length);
+	}
 	async function addFile(file: unknown): Promise<void> {
 		const { headers, body } = await send(call, { file });
+		const content = await spool(body, { maxBytes: left, folder });
 		try {
-			const content = await spool(body, { maxBytes: left, folder });
-			left -= content.bytes;
-			pieces.push(await binaryJson(content, headers));
+			const piece = await binaryJson(content, headers);
+			addPiece(piece, Math.ceil(piece.length * 0.75));
+		} finally {
 			await content.release();
-		} catch (error) {
-			throw error instanceof TooLargeError ? tooLarge("The output with its files", maxBytes) : error;
 		}
 	}
 	async function add(value: unknown): Promise<void> {
@@ -61,6 +71,10 @@ export async function withFiles(output: RawJson, { answer, folder, send }: FileO
 		}
 		addText(isList ? "]" : "}");
 	}
-	await add(parseJson(output.text));
+	try {
+		await add(parseJson(output.text));
+	} catch (error) {
+		throw error instanceof TooLargeError ? tooLarge("The output with its files", maxBytes) : error;
+	}
 	return new RawJson(Buffer.concat(pieces));
 }

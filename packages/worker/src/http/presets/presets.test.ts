@@ -343,6 +343,16 @@ describe("pictures", () => {
 		expect(output).toEqual(error);
 	});
 
+	it.each<[string, unknown[], number]>([
+		["the JSON beside the files", [{ type: "output" }, "x".repeat(300)], 200],
+		["what is said of each file", Array<object>(10).fill({ type: "output" }), 10],
+	])("comfyui: the bound of an answer counts %s", async (_what, outputs, bytes) => {
+		const history = { "p-1": { outputs, status: { status_str: "success" } } };
+		const table = { ...comfy(history), "GET /view?type=output": sendsBody("P".repeat(bytes), "image/png") };
+		const { output } = await run("comfyui", { workflow: {} }, table, { ...fast, answer: { maxBytes: 480 } });
+		expect(output).toEqual({ error: "The output with its files is larger than 480 bytes (http.answer.maxBytes)." });
+	});
+
 	it("comfyui: a busy or lost server after the job was done is a loss", async () => {
 		const history = { "p-1": { outputs: { type: "output" }, status: { status_str: "success" } } };
 		const table = { ...comfy(history), "GET /view?type=output": sends({}, 503) };
