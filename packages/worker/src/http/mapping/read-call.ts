@@ -1,6 +1,6 @@
 /** Reads what the calls of a mapping share: method, path, query, headers, body, lists of statuses, pointers. */
 import { isObject, type ObjectReader } from "./mapping-reader.ts";
-import type { Body, Call, FilePart, StatusList } from "./mapping.ts";
+import { type Body, type Call, type FilePart, hasStatus, type StatusList } from "./mapping.ts";
 import { namesIn, pointerFault } from "./template.ts";
 
 /** First names that templates may use. Headers may also use `env`. */
@@ -20,8 +20,11 @@ export interface CallOptions {
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const BODILESS = ["GET", "DELETE"];
-/** Set by the connection or the body, or never sent. */
-const OWN_HEADERS = ["host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "origin"];
+/** Set by the connection or the body, or never sent. Encoded answers are refused. */
+const OWN_HEADERS = [
+	...["host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "origin"],
+	"accept-encoding",
+];
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 export function readCall(reader: ObjectReader, { roots, method, path = "/", body, files }: CallOptions): Call {
@@ -103,6 +106,17 @@ export function readStatuses(reader: ObjectReader, name: string, fallback: Statu
 	});
 	if (!valid) reader.fault(name, 'must be a list of statuses, such as [404, "5xx", "500-503"].');
 	return valid ? (list as StatusList) : fallback;
+}
+
+/** Statuses of refusals. Those below 300 are none: an answer of 2xx may be a failure by `failed`. */
+export function readRefusals(reader: ObjectReader, name: string, fallback: StatusList): StatusList {
+	const list = readStatuses(reader, name, fallback);
+	for (let status = 100; status < 300; status += 1) {
+		if (!hasStatus(list, status)) continue;
+		reader.fault(name, `must not have ${status}, which is no refusal: write http.failed for what its answer says.`);
+		break;
+	}
+	return list;
 }
 
 /** A JSON pointer, perhaps with names. Undefined without the member. */

@@ -10,7 +10,7 @@ import {
 	type Ready,
 	type StatusList,
 } from "./mapping.ts";
-import { checkPath, readCall, readPointer, readStatuses } from "./read-call.ts";
+import { checkPath, readCall, readPointer, readRefusals, readStatuses } from "./read-call.ts";
 import {
 	FOR_JOB,
 	readAsync,
@@ -172,7 +172,7 @@ function readOpenAi(reader: ObjectReader): OpenAiMapping {
 /** A status that one list names as a number is left out of the defaults of the others. */
 function readErrors(reader: ObjectReader): ErrorMapping {
 	const given = (name: string): StatusList | undefined =>
-		reader.has(name) ? readStatuses(reader, name, []) : undefined;
+		reader.has(name) ? readRefusals(reader, name, []) : undefined;
 	const lists = { fail: given("fail"), busy: given("busy"), lose: given("lose") };
 	const named = Object.values(lists).flatMap((list) => list ?? []);
 	const without = (defaults: StatusList): StatusList =>

@@ -11,7 +11,7 @@ import type {
 	SleepMapping,
 	StreamMapping,
 } from "./mapping.ts";
-import { checkNames, readCall, readPointer, readStatuses, type Roots } from "./read-call.ts";
+import { checkNames, readCall, readPointer, readRefusals, readStatuses, type Roots } from "./read-call.ts";
 import { namesIn } from "./template.ts";
 
 /** First names of templates in calls for a job, for one that was submitted, and for none. */
@@ -57,11 +57,14 @@ export function readFiles(reader: ObjectReader): Mapping["answer"]["files"] {
 }
 
 export function readStream(reader: ObjectReader): StreamMapping {
-	checkNames(reader, "when", reader.any("when"), FOR_JOB);
+	const when = reader.text("when") ?? "{input.stream}";
+	checkNames(reader, "when", when, FOR_JOB);
+	if (when !== "always" && when !== `{${namesIn(when)[0]}}`)
+		reader.fault("when", 'must be always, or the name of a value that is true, such as "{input.stream}".');
 	reader.need("as", "sse, ndjson, text or binary");
 	const as = reader.oneOf("as", ["sse", "ndjson", "text", "binary"], "text");
 	const read: StreamMapping = {
-		when: reader.text("when") ?? "{input.stream}",
+		when,
 		as,
 		at: readPointer(reader, "at"),
 		raw: reader.flag("raw", false),
@@ -85,7 +88,7 @@ export function readAsync(reader: ObjectReader): AsyncMapping {
 		done: reader.list("done"),
 		failed: reader.list("failed"),
 		cancelled: reader.list("cancelled"),
-		missing: readStatuses(reader, "missing", [404, 410]),
+		missing: readRefusals(reader, "missing", [404, 410]),
 		result: reader.optional("result", (result) => readCall(result, { roots: FOR_SUBMITTED, method: "GET" })),
 		poll: readCall(reader, { roots: FOR_SUBMITTED, method: "GET" }),
 	};
