@@ -14,15 +14,23 @@ export function createProgress({ progress, report, clock }: ProgressOptions): (v
 	let last: number | undefined;
 	let reportedAt = -Infinity;
 	return (value) => {
-		const found = atPointer(value, progress.percent);
-		if (typeof found !== "number" || !Number.isFinite(found)) return;
-		const percent = Math.round(Math.min(100, Math.max(0, found * progress.scale)) * 10) / 10;
+		const factor = progress.of === undefined ? progress.scale : 100 / numberAt(value, progress.of);
+		const found = numberAt(value, progress.percent) * factor;
+		if (!Number.isFinite(found)) return;
+		const percent = Math.round(Math.min(100, Math.max(0, found)) * 10) / 10;
 		const now = clock.now();
 		if (percent === last || now - reportedAt < progress.everyMs) return;
 		last = percent;
 		reportedAt = now;
 		void report({ percent });
 	};
+}
+
+/** NaN without a number. One of many digits is written as a text by servers whose readers might round it. */
+function numberAt(value: unknown, pointer: string): number {
+	const found = atPointer(value, pointer);
+	if (typeof found === "string" && /^\d+(?:\.\d+)?$/.test(found)) return Number(found);
+	return typeof found === "number" ? found : Number.NaN;
 }
 
 /** Asks `read` for JSON every `everyMs` until `ended` aborts. Failures are left out: progress is only shown. */

@@ -114,8 +114,11 @@ export interface ProgressMapping {
 	from: "path" | "poll";
 	call: Call | undefined;
 	everyMs: number;
+	/** Pointer to a number, which may be a text such as "12". */
 	percent: string;
-	/** Factor by which the value becomes a percentage. */
+	/** Pointer to the whole, also a number, of which the one at `percent` is a part. */
+	of: string | undefined;
+	/** Factor by which the value becomes a percentage, without `of`. */
 	scale: number;
 }
 

@@ -120,8 +120,11 @@ export function readProgress(reader: ObjectReader, isAsync: boolean): ProgressMa
 	reader.need("percent", "a JSON pointer to the number");
 	const scale = reader.any("scale") ?? 1;
 	if (typeof scale !== "number" || !(scale > 0)) reader.fault("scale", "must be a number above 0, such as 100.");
+	const of = readPointer(reader, "of");
+	if (of !== undefined && reader.has("scale")) reader.fault("scale", "does not go with of: remove one of them.");
 	return {
 		from,
+		of,
 		call: from === "path" ? readCall(reader, { roots: FOR_SUBMITTED, method: "GET" }) : undefined,
 		everyMs: reader.ms("everyMs", 10, 1000),
 		percent: readPointer(reader, "percent") ?? "",
