@@ -22,9 +22,6 @@ describe("lines of the adapter", () => {
 		line("Returning the job to the queue: HTTP 502", "INFO", "a");
 		line("The server's route to cancel failed", "WARN", "a");
 		logLine("no line of the log\n", (text) => void printed.push(text));
-		expect(printed).toEqual([
-			"Waiting for the server: HTTP 503 loading.",
-			"WARN The server's route to cancel failed",
-		]);
+		expect(printed).toEqual(["Waiting for the server: HTTP 503 loading.", "WARN The server's route to cancel failed"]);
 	});
 });

@@ -18,7 +18,13 @@ afterEach(async () => {
 async function prepared(value: object, job: Job, env: Record<string, string> = {}) {
 	const mapping = mappingOf(value);
 	const values = jobValues(job, { mapping, env, port: 8000 });
-	const context = { urls: mapping.urls, fetched: { files: 0, bytes: 0 }, randomId: () => "b0", connectMs: 5000, clock: systemClock };
+	const context = {
+		urls: mapping.urls,
+		fetched: { files: 0, bytes: 0 },
+		randomId: () => "b0",
+		connectMs: 5000,
+		clock: systemClock,
+	};
 	const request = await prepareRequest(mapping.request, values, context);
 	return { ...request, text: await textOf(request.body), idempotencyKey: values.idempotencyKey };
 }

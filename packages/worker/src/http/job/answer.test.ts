@@ -122,7 +122,9 @@ describe("readOutput", () => {
 	});
 
 	it("fails for what is not JSON", async () => {
-		await expect(outputOf({ headers: json, send: "<html>" })).rejects.toThrow(/^The answer is not JSON \(at character 1\): <html>$/);
+		await expect(outputOf({ headers: json, send: "<html>" })).rejects.toThrow(
+			/^The answer is not JSON \(at character 1\): <html>$/,
+		);
 	});
 
 	it("fails over maxBytes, by the header and by what arrives without an end", async () => {

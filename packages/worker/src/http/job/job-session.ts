@@ -67,7 +67,8 @@ export class JobSession {
 		const asksForStream = stream !== undefined && (stream.when === "always" || fill(stream.when, names) === true);
 		try {
 			const submitted = await this.#findExisting();
-			if (submitted === undefined) await sendUploads(mapping.uploads, { names, upload: (call, more) => this.#requests.upload(call, more) });
+			if (submitted === undefined)
+				await sendUploads(mapping.uploads, { names, upload: (call, more) => this.#requests.upload(call, more) });
 			this.#pollProgress();
 			const silence = asksForStream || mapping.async ? this.#watchSilence() : undefined;
 			if (submitted !== undefined) return await this.#runAsync(submitted);

@@ -120,8 +120,14 @@ describe("readMapping", () => {
 		[{ port: 1, async: { path: "/a", done: [1] }, timeouts: { silenceMs: 1000 } }, "longer than http.async.everyMs"],
 		[{ port: 1, progress: { from: "poll", percent: "/p" } }, "must not be poll without http.async"],
 		[{ port: 1, progress: { percent: "/p" } }, "http.progress.path is missing"],
-		[{ port: 1, progress: { path: "/p", percent: "/a", of: "b" } }, 'http.progress.of must be a JSON pointer: write "/b"'],
-		[{ port: 1, progress: { path: "/p", percent: "/a", of: "/b", scale: 2 } }, "http.progress.scale does not go with of"],
+		[
+			{ port: 1, progress: { path: "/p", percent: "/a", of: "b" } },
+			'http.progress.of must be a JSON pointer: write "/b"',
+		],
+		[
+			{ port: 1, progress: { path: "/p", percent: "/a", of: "/b", scale: 2 } },
+			"http.progress.scale does not go with of",
+		],
 		[{ port: 1, cancel: { path: "/{submit.id}" } }, "has the unknown name {submit.id}"],
 		[{ port: 1, concurrency: 2, cancel: { path: "/interrupt" } }, "http.cancel.path has a route that does not name"],
 		[{ port: 1, answer: { at: "/{submit.id}" } }, "http.async is missing: pointers with names of submit"],

@@ -87,7 +87,16 @@ describe("every preset", () => {
 		const readiness = createReadiness({
 			server: serverAt({ port: server.port }),
 			ready: mappingOf({ preset }).ready,
-			...{ concurrency: 1, headers: {}, clock: systemClock, log: () => {}, isAsleep: () => false, hasEnded: () => false, hide: (text: string) => text, onLost: () => {} },
+			...{
+				concurrency: 1,
+				headers: {},
+				clock: systemClock,
+				log: () => {},
+				isAsleep: () => false,
+				hasEnded: () => false,
+				hide: (text: string) => text,
+				onLost: () => {},
+			},
 		});
 		expect(await readiness.probe()).toBe(ready);
 	});

@@ -55,7 +55,15 @@ const LOG_MS = 10_000;
 const SHOWN = 200;
 
 export function createReadiness(options: ReadinessOptions): Readiness {
-	const { ready, concurrency, clock, log, isAsleep, onLost, onReady = () => log("INFO", "The server is ready.") } = options;
+	const {
+		ready,
+		concurrency,
+		clock,
+		log,
+		isAsleep,
+		onLost,
+		onReady = () => log("INFO", "The server is ready."),
+	} = options;
 	let isReady = false;
 	let contactAt = 0;
 	let probedAt = 0;

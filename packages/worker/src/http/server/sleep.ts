@@ -71,7 +71,12 @@ async function send(call: Call, options: SleepOptions, more: Names): Promise<Cal
 	const limits = { connectMs: mapping.timeouts.connectMs, clock };
 	const port = files.readPort();
 	const values = { names: { port: port ?? placePort(mapping), env, ...more }, inputText: "null", headers: {} };
-	const request = await prepareRequest(call, values, { ...limits, urls: "never", fetched: { files: 0, bytes: 0 }, randomId });
+	const request = await prepareRequest(call, values, {
+		...limits,
+		urls: "never",
+		fetched: { files: 0, bytes: 0 },
+		randomId,
+	});
 	return await callServer(serverAt(mapping.place, port), request, { ...limits, withinMs: CALL_MS });
 }
 
