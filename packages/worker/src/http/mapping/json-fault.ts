@@ -20,10 +20,10 @@ export function jsonFaultAt(text: string): number | undefined {
 	for (;;) {
 		const first = text[at];
 		if (first === "{" || first === "[") {
+			if (ends.length === MAX_DEPTH) return at;
 			const end = first === "{" ? "}" : "]";
 			const next = skipSpace(text, at + 1);
 			if (text[next] !== end) {
-				if (ends.length === MAX_DEPTH) return at;
 				ends.push(end);
 				at = end === "}" ? valueAfterName(text, next) : next;
 				if (at < 0) return next;
