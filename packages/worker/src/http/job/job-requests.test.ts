@@ -18,7 +18,5 @@ it("counts the files of all requests of a job, also those that could not be fetc
 	for (let time = 0; time < 1001; time += 1)
 		await requests.prepare(mapping.request).catch(({ message }: Error) => reasons.push(message));
 	expect(reasons.filter((each) => each.includes("could not be fetched")).length).toBe(1000);
-	expect(reasons.at(-1)).toBe(
-		"input.f: a job may name at most 1000 files by address: send fewer, or in more jobs.",
-	);
+	expect(reasons.at(-1)).toBe("input.f: a job may name at most 1000 files by address: send fewer, or in more jobs.");
 });
