@@ -10,7 +10,7 @@ import { systemClock } from "../../clock.ts";
 
 afterEach(closeServers);
 
-/** Where a link leads; nowhere if it is gone by now. */
+/** Where a link leads; empty if it is closed by now. */
 function linkOf(path: string): string {
 	try {
 		return readlinkSync(path);

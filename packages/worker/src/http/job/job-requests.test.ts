@@ -5,11 +5,11 @@ import { systemClock } from "../../clock.ts";
 import { type JobRequestOptions, JobRequests } from "./job-requests.ts";
 
 it("counts the files of all requests of a job, also those that could not be fetched", async () => {
-	const gone = await httpServer(() => {});
-	await gone.close();
+	const closed = await httpServer(() => {});
+	await closed.close();
 	const files = [{ field: "f", from: "{input.f}" }];
 	const mapping = mappingOf({ request: { urls: "any", files } });
-	const job = jobOf({ f: `http://127.0.0.1:${gone.port}/a` });
+	const job = jobOf({ f: `http://127.0.0.1:${closed.port}/a` });
 	const requests = new JobRequests({
 		...{ mapping, openai: undefined, job, env: {}, port: undefined },
 		...{ clock: systemClock, randomId: () => "b" },
