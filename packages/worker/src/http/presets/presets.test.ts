@@ -1,8 +1,14 @@
 /** What each preset sends, and makes of the answers and failures that its server is known for. */
-import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Received } from "../../../../../test/support/worker-kit/http-servers.ts";
 import { closeServers, handlerOf, json } from "../../../../../test/support/worker-kit/job-handler.ts";
+import {
+	type Answer,
+	answers,
+	events,
+	runPreset as run,
+	sends,
+	sendsBody,
+} from "../../../../../test/support/worker-kit/preset-server.ts";
 import { serverAt } from "../exchange/connection.ts";
 import { createReadiness } from "../server/readiness.ts";
 import { mappingOf } from "../../../../../test/support/worker-kit/mapping.ts";
@@ -11,50 +17,6 @@ import { resolveMapping } from "../mapping/resolve-mapping.ts";
 import { PRESETS } from "./index.ts";
 
 afterEach(closeServers);
-
-type Answer = (response: ServerResponse, request: Received) => void;
-
-/**
- * A server with answers by method, path and parameters. Others are 404. As to real servers, the order of parameters does
- * not matter, nor do further ones.
- */
-const answers =
-	(table: Readonly<Record<string, Answer>>) =>
-	(request: Received, response: ServerResponse): void => {
-		const asked = new URL(request.url, "http://server");
-		const [, answer] =
-			Object.entries(table).find(([route]) => {
-				const [method, url = ""] = route.split(" ");
-				const { pathname, searchParams } = new URL(url, "http://server");
-				if (method !== request.method || pathname !== asked.pathname) return false;
-				return [...searchParams].every(([name, value]) => asked.searchParams.get(name) === value);
-			}) ?? [];
-		if (answer) answer(response, request);
-		else response.writeHead(404).end("no such route");
-	};
-
-const sends =
-	(value: unknown, status = 200): Answer =>
-	(response) =>
-		json(response, value, status);
-
-/** An answer with another content type than JSON. */
-const sendsBody =
-	(body: string | Buffer, type: string): Answer =>
-	(response) =>
-		void response.writeHead(200, { "content-type": type }).end(body);
-
-const events = (...data: string[]): Answer =>
-	sendsBody(data.map((each) => `data: ${each}\n\n`).join(""), "text/event-stream");
-
-/** Runs a job on a preset before a server. */
-async function run(preset: string, input: unknown, table: Readonly<Record<string, Answer>>, more: object = {}) {
-	const { run: start, server } = await handlerOf({ preset, ...more }, answers(table));
-	const output = await start(input);
-	const bodies = server.received.map(({ body }) => body.toString());
-	const paths = server.received.map(({ method, url }) => `${method} ${url}`);
-	return { output, bodies, paths };
-}
 
 it("a fake server knows a call by its parameters in any order, and not without one of them", async () => {
 	const { server } = await handlerOf({}, answers({ "GET /view?a=1&b=": sends("seen") }));
