@@ -12,8 +12,11 @@ class Model:
         weights = torch.from_file(os.environ["WEIGHTS"], size=SHARDS * BLOCK, dtype=torch.uint8).view(SHARDS, BLOCK)
         self.blocks = [weights[count % SHARDS].to("cuda") for count in range(size // BLOCK)]
         torch.cuda.synchronize()
-        # Allocated at the first sleep only, and kept: page-locked memory is slow to get.
+        # Allocated at the first sleep or by `pin`, and kept: page-locked memory is slow to get.
         self.copies = []
+
+    def pin(self):
+        self.copies = [torch.empty(BLOCK, dtype=torch.uint8, pin_memory=True) for _ in self.blocks]
 
     def write(self):
         self.blocks[0].fill_(7)
@@ -24,7 +27,7 @@ class Model:
 
     def to_host(self):
         if not self.copies:
-            self.copies = [torch.empty(BLOCK, dtype=torch.uint8, pin_memory=True) for _ in self.blocks]
+            self.pin()
         for block, copy in zip(self.blocks, self.copies):
             copy.copy_(block, non_blocking=True)
         torch.cuda.synchronize()
