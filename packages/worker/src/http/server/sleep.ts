@@ -59,10 +59,12 @@ async function callUntil({ each, call, until }: SleepMapping, options: SleepOpti
 		const state = await send(until.call, options, {}).catch(() => undefined);
 		const isMet = state && hasStatus(until.status, state.status) && (!until.where || holds(until.where, state.value));
 		if (isMet) return;
-		await clock.sleep(mapping.ready.everyMs);
+		await clock.sleep(STATE_EVERY_MS);
 	}
 }
 
+/** Between two questions whether the memory has moved: another endpoint waits for it. */
+const STATE_EVERY_MS = 200;
 /** The call itself may take as long as the memory takes to move. */
 const CALL_MS = 600_000;
 
