@@ -108,6 +108,8 @@ export const JOB_TEXTS = {
 		picture: (path: string) => `Picture at ${path || "output"}`,
 		sound: (path: string) => `Sound at ${path || "output"}`,
 		video: (path: string) => `Video at ${path || "output"}`,
+		save: "Download",
+		download: (path: string) => `Download ${path || "output"}`,
 	},
 	log: {
 		of: (worker: string) => `Log of ${worker}`,

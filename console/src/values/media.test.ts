@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mediaIn, mediaOf } from "./media.ts";
+import { bytesOf, fileNameOf, mediaIn, mediaOf } from "./media.ts";
 
 const base64 = (head: string): string => btoa(head.padEnd(80, "\0"));
 const PNG = base64("\x89PNG\r\n\x1a\n");
@@ -48,5 +48,12 @@ describe("pictures and sounds in JSON", () => {
 				3,
 			),
 		).toHaveLength(3);
+	});
+
+	it("is saved with its bytes, under a name of where it is", () => {
+		const sound = mediaOf(base64("ID3\x04"))!;
+		expect(bytesOf(sound)).toEqual(new Uint8Array(Buffer.from(base64("ID3\x04"), "base64")));
+		expect([fileNameOf("data", sound), fileNameOf("", sound)]).toEqual(["data.mp3", "output.mp3"]);
+		expect(fileNameOf("pages[0].../image", mediaOf(PNG)!)).toBe("pages-0-image.png");
 	});
 });

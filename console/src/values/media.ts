@@ -70,6 +70,23 @@ function typeOf(head: string): string | undefined {
 	return MAGIC.find(([, pieces]) => pieces.every(([at, piece]) => bytes.startsWith(piece, at)))?.[0];
 }
 
+/** The base64 in a data URL. */
+export const base64Of = (url: string): string => url.slice(url.indexOf(",") + 1);
+
+/** Usual ends of names of files, where the type has another word. */
+const ENDINGS: Readonly<Record<string, string>> = { "audio/mpeg": "mp3", "audio/mp4": "m4a", "image/jpeg": "jpg" };
+
+/** A name for the file that holds it, by where it is: `images-0.png`. */
+export function fileNameOf(path: string, { type }: Media): string {
+	const name = path.match(/\w+/g)?.join("-") ?? "output";
+	return `${name}.${ENDINGS[type] ?? type.slice(type.indexOf("/") + 1)}`;
+}
+
+/** Its bytes. */
+export function bytesOf({ url }: Media): Uint8Array<ArrayBuffer> {
+	return Uint8Array.from(atob(base64Of(url)), (char) => char.charCodeAt(0));
+}
+
 /** All of them in a value, with their paths, the first `most`. */
 export function mediaIn(value: unknown, most = 24): { path: string; media: Media }[] {
 	const found: { path: string; media: Media }[] = [];

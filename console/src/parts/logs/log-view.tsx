@@ -11,6 +11,7 @@ import { T } from "../../text/text.ts";
 import { Button } from "../button.tsx";
 import { Copy } from "../copy.tsx";
 import { Switch, TextField } from "../field.tsx";
+import { saveFile } from "../save-file.ts";
 import { LogLines, logText } from "./log-lines.tsx";
 import { Refusal } from "../notice.tsx";
 
@@ -189,12 +190,7 @@ function Download({ endpoint, worker, job }: Shown): ReactNode {
 			.split("\n")
 			.filter((line) => line !== "")
 			.map((line) => JSON.parse(line) as LogLine);
-		const url = URL.createObjectURL(new Blob([`${logText(all, plainText)}\n`], { type: "text/plain" }));
-		const link = document.createElement("a");
-		link.href = url;
-		link.download = `${job ?? worker}.log`;
-		link.click();
-		URL.revokeObjectURL(url);
+		saveFile(`${job ?? worker}.log`, new Blob([`${logText(all, plainText)}\n`], { type: "text/plain" }));
 	};
 	return (
 		<Button look="quiet" busy={busy} onPress={() => void run(save)}>

@@ -1,7 +1,8 @@
 /** Pictures, sounds and videos that JSON holds. */
 import { type ReactNode, useState } from "react";
 import { bytes } from "../../text/format.ts";
-import type { Media } from "../../values/media.ts";
+import { bytesOf, fileNameOf, type Media } from "../../values/media.ts";
+import { saveFile } from "../save-file.ts";
 import { T } from "../../text/text.ts";
 
 interface Item {
@@ -36,7 +37,15 @@ function Shown({ path, media, facts = "", children }: Item & { facts?: string; c
 		<figure>
 			{children}
 			<figcaption>
-				<code>{path || "output"}</code> {[facts, mediaText(media)].filter(Boolean).join(", ")}
+				<code>{path || "output"}</code> {[facts, mediaText(media)].filter(Boolean).join(", ")}{" "}
+				<button
+					type="button"
+					className="json-link"
+					aria-label={T.media.download(path)}
+					onClick={() => saveFile(fileNameOf(path, media), new Blob([bytesOf(media)], { type: media.type }))}
+				>
+					{T.media.save}
+				</button>
 			</figcaption>
 		</figure>
 	);
