@@ -1,20 +1,36 @@
 /** Endpoints of HTTP servers in a real browser: made, described, tried, with jobs that were returned. */
-import type { Page } from "playwright-core";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { T } from "../../console/src/text/text.ts";
 import { httpEndpoints } from "../spec/http/http-endpoints.ts";
 import { call } from "../support/service.ts";
-import { goTo, noBrowser, press, site, titled } from "./site.ts";
+import { goTo, NARROW, noBrowser, press, site, titled } from "./site.ts";
+import { silence } from "./workers/wav.ts";
+
+const MODEL_SERVER = fileURLToPath(new URL("workers/model-server.ts", import.meta.url));
 
 /** Returns a job of a busy server as soon as a mapping can say. */
 const SOON = { errors: { busyMs: 1000 } };
+
+/** An endpoint of a preset whose server Sluice starts. */
+const modelServer = (preset: string): object => ({
+	launcher: { type: "process", command: [process.execPath, MODEL_SERVER, "{port}"] },
+	http: { preset, port: 0 },
+	workersMax: 1,
+	limits: "off",
+});
 
 const here = site({
 	endpoints: ({ folder }) => ({
 		served: httpEndpoints(folder).endpoint(SOON),
 		chat: { http: "vllm" },
-		documents: { http: "docling" },
+		vectors: { http: "tei" },
 		own: { http: { request: { path: "/run" } } },
+		documents: modelServer("docling"),
+		transcripts: modelServer("whisper-asr"),
+		voices: modelServer("speech"),
 	}),
 });
 
@@ -25,6 +41,9 @@ async function choose(page: Page, field: string, choice: string): Promise<void> 
 }
 
 const madeOf = async (id: string): Promise<any> => (await call(here.service.url, `/v1/endpoints/${id}`)).json;
+
+/** Length of the sound that a player has, s. */
+const secondsIn = (player: Locator): Promise<number> => player.evaluate((audio: any) => audio.duration as number);
 
 /** What the page of an endpoint says about its server. */
 const lineOf = (page: Page) => page.locator(".server-line");
@@ -105,12 +124,75 @@ describe.skipIf(noBrowser !== undefined)(titled("HTTP servers in the console"), 
 		expect(await page.locator(".lane-end", { hasText: /^returned after/ }).count()).toBe(2);
 	});
 
-	it("D39: Try it begins as the preset's jobs do: a chat, its example, or JSON", async () => {
+	it("D39: Try it begins as the preset's jobs do: a chat, a form, its example, or JSON", async () => {
 		const page = await here.open({ at: "#/endpoints/chat/try" });
 		await page.getByLabel(T.chat.message).waitFor();
+		expect(await page.getByRole("tab", { name: T.playground.mode.form }).count()).toBe(0);
 		await goTo(page, "#/endpoints/documents/try");
-		await expect.poll(() => page.getByLabel(T.try.input).inputValue()).toContain('"kind": "http"');
+		await page.getByLabel(T.form.files.document).waitFor();
+		expect(await page.getByLabel(T.form.url).inputValue()).toMatch(/^https:/);
+		await goTo(page, "#/endpoints/vectors/try");
+		await expect.poll(() => page.getByLabel(T.try.input).inputValue()).toContain('"a heron"');
 		await goTo(page, "#/endpoints/own/try");
 		await expect.poll(() => page.getByLabel(T.try.input).inputValue()).toContain('"prompt": "hello"');
+	});
+
+	it("D36, D39: a document is sent by keyboard, and its text is shown first; a large one is refused", async () => {
+		const page = await here.open({ at: "#/endpoints/documents/try" });
+		const field = page.getByLabel(T.form.files.document);
+		const send = page.getByRole("button", { name: T.try.send, exact: true });
+		await field.setInputFiles({ name: "large.pdf", mimeType: "application/pdf", buffer: Buffer.alloc(7_500_001) });
+		await page.getByRole("alert").getByText("large.pdf has 7.5 MB").waitFor();
+		expect(await send.isDisabled()).toBe(true);
+		await press(page, T.form.remove);
+		expect(await page.getByRole("alert").count()).toBe(0);
+		await field.focus();
+		const chooser = page.waitForEvent("filechooser");
+		await page.keyboard.press("Enter");
+		const buffer = Buffer.from("Herons eat *fish*.");
+		await (await chooser).setFiles({ name: "heron.md", mimeType: "text/markdown", buffer });
+		expect(await page.getByLabel(T.form.url).isDisabled()).toBe(true);
+		await send.focus();
+		await page.keyboard.press("Enter");
+		const result = page.getByRole("region", { name: T.try.result });
+		await result.locator(".md-heading", { hasText: "heron.md" }).waitFor({ timeout: 30_000 });
+		await result.locator("em", { hasText: "fish" }).waitFor();
+		await result.getByRole("radio", { name: T.views.json }).click();
+		await result.getByText("md_content").waitFor();
+		await page.setViewportSize(NARROW);
+		expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+	});
+
+	it("D36, D39: an audio file is heard before it is sent, and its transcript is shown", async () => {
+		const page = await here.open({ at: "#/endpoints/transcripts/try" });
+		const buffer = silence();
+		await page.getByLabel(T.form.files.audio).setInputFiles({ name: "quiet.wav", mimeType: "audio/wav", buffer });
+		await expect.poll(() => secondsIn(page.getByLabel(T.form.player("quiet.wav")))).toBe(1);
+		await page.getByLabel(T.form.members["language"]!).fill("de");
+		await press(page, T.try.send);
+		const result = page.getByRole("region", { name: T.try.result });
+		await result.locator("pre", { hasText: "Silence in de." }).waitFor({ timeout: 30_000 });
+		// The form stays that of the preset, whatever the newest job's input is.
+		await goTo(page, "#/overview");
+		await goTo(page, "#/endpoints/transcripts/try");
+		await expect.poll(() => page.getByLabel(T.form.members["language"]!).inputValue()).toBe("de");
+	});
+
+	it("D36, D39: a sound that a server returns is played and downloaded", async () => {
+		const page = await here.open({ at: "#/endpoints/voices/try" });
+		await page.getByLabel(T.form.members["input"]!).fill("Good morning.");
+		await press(page, T.try.send);
+		const result = page.getByRole("region", { name: T.try.result });
+		const player = result.getByLabel(T.media.sound("data"));
+		await player.waitFor({ timeout: 30_000 });
+		await expect.poll(() => secondsIn(player)).toBe(1);
+		const downloaded = page.waitForEvent("download");
+		await press(page, T.media.download("data"));
+		const file = await downloaded;
+		expect(file.suggestedFilename()).toBe("data.wav");
+		expect(readFileSync(await file.path()).equals(silence())).toBe(true);
+		const { jobs } = (await call(here.service.url, "/v1/endpoints/voices/jobs?limit=1")).json;
+		const { input } = (await call(here.service.url, `/v1/endpoints/voices/jobs/${jobs[0].id}`)).json;
+		expect(input).toMatchObject({ input: "Good morning.", voice: "af_heart" });
 	});
 });

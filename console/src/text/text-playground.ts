@@ -1,9 +1,9 @@
-/** Texts of the playground: chats, pictures, two endpoints side by side. */
+/** Texts of the playground: chats, pictures, forms of presets, two endpoints side by side. */
 
 export const PLAYGROUND_TEXTS = {
 	playground: {
 		modes: "What to send",
-		mode: { job: "Job", chat: "Chat", picture: "Picture" },
+		mode: { form: "Form", job: "Job", chat: "Chat", picture: "Picture" },
 		compare: "Compare with",
 		nothing: "No other endpoint",
 	},
@@ -60,5 +60,24 @@ export const PLAYGROUND_TEXTS = {
 		nothing: "No pictures yet.",
 		next: "Pictures appear here, the newest first.",
 		noPicture: "The output has no picture.",
+	},
+	form: {
+		files: { document: "Document", audio: "Audio file" },
+		fileHint: (most: string) => `Choose a file or drop it here, up to ${most}.`,
+		remove: "Remove the file",
+		player: (name: string) => `Sound in ${name}`,
+		url: "Or its address",
+		urlHint: "A public https address, from which the server fetches the file.",
+		urlUnused: "Not used while a file is chosen.",
+		/** By names in the API; others are their own labels. */
+		members: { input: "Text", language: "Language", model: "Model", voice: "Voice" } as Readonly<
+			Record<string, string>
+		>,
+		rest: "Empty fields are left out. Other members of the input can be sent as JSON under Job.",
+		empty: (name: string) => `${name} is empty. Choose another file.`,
+		tooLarge: (name: string, size: string, most: string) =>
+			`${name} has ${size}, and a job can hold files of up to ${most}. ` +
+			"Remove it here, and enter an address from which the server can fetch it.",
+		unreadable: (name: string) => `The browser cannot read ${name} any more. Choose it again.`,
 	},
 } as const;

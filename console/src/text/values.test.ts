@@ -105,6 +105,7 @@ describe("views", () => {
 		["an object with a list of objects", { items: [{ a: 1 }, { b: 2 }] }, ["json", "table"]],
 		["an object", { width: 1 }, ["json"]],
 		["an object with a text of lines", { text: "a\nb" }, ["text", "json"]],
+		["a document of docling", { document: { md_content: "# Title\n\ntext" } }, ["markdown", "text", "json"]],
 		["nothing", null, ["json"]],
 	])("of %s", (_, value, views) => expect(viewsOf(value)).toEqual(views));
 

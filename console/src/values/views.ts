@@ -50,7 +50,7 @@ export function viewsOf(value: unknown): readonly ViewName[] {
 	return whole || Array.isArray(value) ? [...views, "json"] : ["json", ...views];
 }
 
-/** The text that a value is about: itself, a model's answer, or its only text of some length. */
+/** The text that a value is about: itself, a model's answer, docling's document, or its only text of some length. */
 export function textOf(value: unknown): string | undefined {
 	if (typeof value === "string") return isText(value) ? value : undefined;
 	if (Array.isArray(value)) return tokensIn(value) ?? textIn(value);
@@ -58,6 +58,8 @@ export function textOf(value: unknown): string | undefined {
 	const object = value as Record<string, unknown>;
 	const answer = turnsOf({ choices: object["choices"] })?.at(-1)?.text;
 	if (answer !== undefined) return answer;
+	const markdown = member(object["document"], "md_content");
+	if (typeof markdown === "string" && isText(markdown)) return markdown;
 	const name = TEXT_MEMBERS.find((each) => typeof object[each] === "string");
 	const text = name === undefined ? undefined : (object[name] as string);
 	return text !== undefined && isText(text) ? text : undefined;

@@ -10,12 +10,22 @@ import { JsonView } from "../../parts/values/json-view.tsx";
 import { Loading, Refusal } from "../../parts/notice.tsx";
 import { Status } from "../../parts/status.tsx";
 import { StreamView } from "../../parts/values/stream-view.tsx";
+import { ValueView } from "../../parts/values/value-view.tsx";
 import { Since } from "../../parts/time.tsx";
 import { to } from "../../client/router.ts";
 import { T } from "../../text/text.ts";
 import { isOver, useJob } from "./use-job.ts";
 
-export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }): ReactNode {
+export function Outcome({
+	endpoint,
+	job: id,
+	textFirst = false,
+}: {
+	endpoint: string;
+	job: string;
+	/** Begins with the text of the output, if it has one; its JSON is another view. */
+	textFirst?: boolean;
+}): ReactNode {
 	const { run } = useAct();
 	const { data: job, failure, reload } = useJob(endpoint, id);
 	if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
@@ -52,14 +62,31 @@ export function Outcome({ endpoint, job: id }: { endpoint: string; job: string }
 			)}
 			{job.error === undefined ? null : <ErrorView error={job.error} />}
 			{over && job.chunks.written === 0 ? null : <StreamView endpoint={endpoint} job={id} onEnd={reload} />}
-			{job.output === undefined ? null : <Output value={job.output} streamed={job.chunks.written > 0} over={over} />}
+			{job.output === undefined ? null : (
+				<Output value={job.output} streamed={job.chunks.written > 0} over={over} textFirst={textFirst} />
+			)}
 		</div>
 	);
 }
 
 /** Folded where the stream has shown it piece by piece. */
-function Output({ value, streamed, over }: { value: unknown; streamed: boolean; over: boolean }): ReactNode {
-	const view = <JsonView value={value} label={over ? T.job.output : T.job.progress} />;
+function Output({
+	value,
+	streamed,
+	over,
+	textFirst,
+}: {
+	value: unknown;
+	streamed: boolean;
+	over: boolean;
+	textFirst: boolean;
+}): ReactNode {
+	const view =
+		textFirst && over ? (
+			<ValueView value={value} label={T.job.output} textFirst />
+		) : (
+			<JsonView value={value} label={over ? T.job.output : T.job.progress} />
+		);
 	if (!streamed || !over) return view;
 	return (
 		<details className="fold">

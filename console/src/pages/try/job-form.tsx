@@ -8,11 +8,11 @@ import { INPUTS, recall, remember } from "../../client/memory.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icons.tsx";
-import { Empty, Refusal } from "../../parts/notice.tsx";
+import { Refusal } from "../../parts/notice.tsx";
 import { usePlace } from "../../client/router.ts";
 import { type SentJob, submitTo } from "./submit.ts";
 import { T } from "../../text/text.ts";
-import { Outcome } from "../job/outcome.tsx";
+import { Results } from "./results.tsx";
 
 /** Inputs that are remembered for each endpoint, and the longest one. */
 const REMEMBERED = 10;
@@ -47,14 +47,8 @@ export function JobForm({
 	const [jobs, setJobs] = useState<readonly SentJob[]>([]);
 	const [busy, setBusy] = useState(false);
 	const form = useRef<HTMLFormElement>(null);
-	const result = useRef<HTMLElement>(null);
 	const like = query.get("like");
 	const fault = faultOf(useDeferredValue(input));
-
-	// On a narrow page the result stands below the form.
-	useEffect(() => {
-		if (jobs.length > 0) result.current?.scrollIntoView({ block: "nearest" });
-	}, [jobs]);
 
 	useEffect(() => {
 		if (like === null) return;
@@ -185,20 +179,7 @@ export function JobForm({
 					}}
 				/>
 			</form>
-			<section ref={result} className="results" aria-label={T.try.result}>
-				{jobs.length === 0 ? (
-					<div className="card">
-						<Empty title={T.try.nothing}>{T.try.next}</Empty>
-					</div>
-				) : (
-					jobs.map(({ endpoint, job }) => (
-						<div key={job} className="card">
-							{jobs.length > 1 ? <h2>{endpoint}</h2> : null}
-							<Outcome endpoint={endpoint} job={job} />
-						</div>
-					))
-				)}
-			</section>
+			<Results jobs={jobs} />
 		</div>
 	);
 }

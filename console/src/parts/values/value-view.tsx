@@ -12,11 +12,21 @@ import { ObjectTable } from "../object-table.tsx";
 
 const MarkdownView = lazyPage(() => import("./markdown-view.tsx"));
 
-/** `label` says what it is. */
-export function ValueView({ value, label }: { value: unknown; label: string }): ReactNode {
+export function ValueView({
+	value,
+	label,
+	textFirst = false,
+}: {
+	value: unknown;
+	/** Says what it is. */
+	label: string;
+	/** Begins with the text of the value, if it has one, however short. */
+	textFirst?: boolean;
+}): ReactNode {
 	const views = useMemo(() => viewsOf(value), [value]);
 	const [chosen, setChosen] = useState<ViewName | undefined>(undefined);
-	const view = chosen !== undefined && views.includes(chosen) ? chosen : views[0]!;
+	const first = (textFirst ? views.find((each) => each === "markdown" || each === "text") : undefined) ?? views[0]!;
+	const view = chosen !== undefined && views.includes(chosen) ? chosen : first;
 	const media = useMemo(() => mediaIn(value), [value]);
 	// A text that was put together from its pieces.
 	const isJoined = Array.isArray(value) && views.includes("text");
