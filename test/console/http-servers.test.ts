@@ -140,6 +140,8 @@ describe.skipIf(noBrowser !== undefined)(titled("HTTP servers in the console"), 
 	it("D36, D39: a document is sent by keyboard, and its text is shown first; a large one is refused", async () => {
 		const page = await here.open({ at: "#/endpoints/documents/try" });
 		const field = page.getByLabel(T.form.files.document);
+		// Before the steps below: a key could arrive before a browser that has just been asked for it.
+		const chooser = page.waitForEvent("filechooser", { timeout: 30_000 });
 		const send = page.getByRole("button", { name: T.try.send, exact: true });
 		await field.setInputFiles({ name: "large.pdf", mimeType: "application/pdf", buffer: Buffer.alloc(7_500_001) });
 		await page.getByRole("alert").getByText("large.pdf has 7.5 MB").waitFor();
@@ -147,7 +149,6 @@ describe.skipIf(noBrowser !== undefined)(titled("HTTP servers in the console"), 
 		await press(page, T.form.remove);
 		expect(await page.getByRole("alert").count()).toBe(0);
 		await field.focus();
-		const chooser = page.waitForEvent("filechooser");
 		await page.keyboard.press("Enter");
 		const buffer = Buffer.from("Herons eat *fish*.");
 		await (await chooser).setFiles({ name: "heron.md", mimeType: "text/markdown", buffer });
