@@ -1,5 +1,7 @@
-/** Endpoints of HTTP servers that are programs of Debian, with a service in this process. They need settings only. */
+/** Endpoints of HTTP servers, with a service in this process. They need settings only. */
+import { randomUUID } from "node:crypto";
 import type { TestContext } from "vitest";
+import { processEnvironment, resolveMapping, runAdapter } from "../../packages/worker/src/http/index.ts";
 import { call, type Folder, folder, startService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { type ServerProcess, serverProcess } from "./processes.ts";
@@ -67,6 +69,48 @@ export async function site(
 			throw new Error("No worker of the endpoint has a server.");
 		},
 	};
+	return made;
+}
+
+/** A server that runs already, in this process. */
+interface Fake {
+	port: number;
+	close(): Promise<void>;
+}
+
+/** Starts a fake server, which ends with the test. */
+export async function fakeOf<T extends Fake>(
+	{ onTestFinished }: Pick<TestContext, "onTestFinished">,
+	starting: Promise<T>,
+): Promise<T> {
+	const fake = await starting;
+	onTestFinished(() => fake.close());
+	return fake;
+}
+
+/** A service whose endpoint `ep` has one worker, the adapter in this process before a server that runs already. */
+export async function connectedSite(
+	test: Pick<TestContext, "onTestFinished">,
+	http: object,
+	fake: Fake,
+): Promise<Site> {
+	const made = await site(test, () => ({ http }));
+	const { url } = made.service;
+	const { mapping } = (await call(url, "/v1/endpoints/ep/http")).json;
+	const read = resolveMapping({ ...mapping, port: fake.port });
+	if (!read.ok) throw new Error(JSON.stringify(read.faults));
+	const { env } = (await call(url, `/v1/endpoints/ep/worker-env?url=${url}`, { method: "POST" })).json;
+	const stopping = new AbortController();
+	const exit = runAdapter({
+		...{ ...processEnvironment(), mapping: read.mapping, command: [], isLaunched: false, env, argv: [] },
+		...{ randomId: randomUUID, write: () => {}, signal: stopping.signal },
+	});
+	test.onTestFinished(async () => {
+		stopping.abort();
+		// After a failure a job may still wait for the server.
+		await fake.close();
+		await exit;
+	});
 	return made;
 }
 

@@ -1,6 +1,7 @@
 /** HTTP servers on loopback for tests of the adapter, and a clock that tests advance. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../../../packages/worker/src/clock.ts";
 
 /** A request with its whole body. */
@@ -18,10 +19,14 @@ export interface TestServer {
 	close(): Promise<void>;
 }
 
-/** Calls `answer` with each whole request. `listen`: a port or a socket's path. */
+/**
+ * Calls `answer` with each whole request, and `upgrade` with the beginning of a WebSocket. `listen`: a port or a
+ * socket's path.
+ */
 export async function httpServer(
 	answer: (request: Received, response: ServerResponse) => void,
 	listen: number | string = 0,
+	upgrade?: (request: IncomingMessage, socket: Duplex) => void,
 ): Promise<TestServer> {
 	const received: Received[] = [];
 	const server = createServer((request, response) => {
@@ -35,6 +40,7 @@ export async function httpServer(
 			answer(one, response);
 		});
 	});
+	if (upgrade) server.on("upgrade", upgrade);
 	await listening(server, listen);
 	return {
 		port: (server.address() as AddressInfo).port ?? 0,
@@ -46,6 +52,10 @@ export async function httpServer(
 			}),
 	};
 }
+
+/** Sends an answer. */
+export const json = (response: ServerResponse, value: unknown, status = 200): void =>
+	void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 
 /** Calls `connected` with each connection. */
 export async function tcpServer(connected: (socket: Socket) => void): Promise<TestServer> {

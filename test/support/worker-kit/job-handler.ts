@@ -9,6 +9,8 @@ import { StreamOutput } from "../../../packages/worker/src/stream-output.ts";
 import { httpServer, type Received, type TestServer } from "./http-servers.ts";
 import { jobOf, mappingOf } from "./mapping.ts";
 
+export { json } from "./http-servers.ts";
+
 const servers: TestServer[] = [];
 
 /** Closes the servers of {@link handlerOf}. */
@@ -85,7 +87,3 @@ export async function handlerOf(
 /** Values as the service gets them. */
 const shown = (value: unknown): unknown =>
 	value instanceof RawJson || value instanceof StreamOutput ? JSON.parse(value.text) : value;
-
-/** Sends an answer. */
-export const json = (response: ServerResponse, value: unknown, status = 200): void =>
-	void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
