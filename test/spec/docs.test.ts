@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => endWith(service, clock));
 
 /** Operations whose example names nothing that this service has. */
-const NOT_HERE = new Set(["endSilence", "endSession", "drainHost", "resumeHost", "getGpuType"]);
+const NOT_HERE = new Set(["endSilence", "endSession", "drainHost", "resumeHost", "getGpuType", "getHttp"]);
 
 describe("/docs/api/ of a running service", () => {
 	/** The lines for a shell by operation. */
@@ -151,7 +151,7 @@ describe("/docs/api/ of a running service", () => {
 			// A feed does not end.
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
 			// A job that waits cannot be retried, and of an external worker no log is
-			// kept, and it is not ended from here. The example of a sign-in has no real key; no receiver fails, no one is
+			// kept, and it is not ended from here. The endpoint is no HTTP server. The example of a sign-in has no real key; no receiver fails, no one is
 			// signed in, there are no other hosts and no silences.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||

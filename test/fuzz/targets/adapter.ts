@@ -22,7 +22,7 @@ const line = fc.oneof(fc.constantFrom("", "data: 1", "data:", "data", ": ping", 
 
 export const ADAPTER_STREAMS = target({
 	name: "adapter-streams",
-	sources: ["http/stream-events.ts"],
+	sources: ["http/job/stream-events.ts"],
 	cases: fc.record({
 		lines: fc.array(fc.tuple(line, fc.constantFrom("\n", "\r", "\r\n")), { maxLength: 12 }),
 		sizes: fc.array(fc.nat(16), { maxLength: 6 }),
@@ -49,7 +49,7 @@ const PATHS = ["/a/{input.x}/b", "/{input.x}", "/a/.{input.x}"] as const;
 
 export const ADAPTER_PATHS = target({
 	name: "adapter-paths",
-	sources: ["http/template.ts"],
+	sources: ["http/mapping/template.ts"],
 	cases: fc.record({ path: fc.nat(2), x: jsonValue }),
 	check({ path, x }) {
 		const template = PATHS[natural(path) % PATHS.length]!;
@@ -102,11 +102,11 @@ export const ADAPTER_ROUTES = target({
 export const ADAPTER_MAPPINGS = target({
 	name: "adapter-mappings",
 	sources: [
-		"http/resolve-mapping.ts",
-		"http/read-mapping.ts",
-		"http/read-call.ts",
-		"http/read-members.ts",
-		"http/mapping-reader.ts",
+		"http/mapping/resolve-mapping.ts",
+		"http/mapping/read-mapping.ts",
+		"http/mapping/read-call.ts",
+		"http/mapping/read-members.ts",
+		"http/mapping/mapping-reader.ts",
 	],
 	cases: fc.oneof(
 		jsonValue,
@@ -165,7 +165,7 @@ export const ADAPTER_MAPPINGS = target({
 
 export const ADAPTER_BASE64 = target({
 	name: "adapter-base64",
-	sources: ["http/base64.ts"],
+	sources: ["http/exchange/base64.ts"],
 	cases: fc.oneof(
 		oddText,
 		fc.base64String(),
