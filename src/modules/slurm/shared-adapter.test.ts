@@ -58,7 +58,7 @@ describe("sharedAdapter", () => {
 	it("copies once, and again what is missing or cut short", async () => {
 		const { shared, open, put } = scene();
 		const adapter = open();
-		const [[program = "", entry = ""] = []] = await Promise.all([put(adapter), put(adapter), put(open(), "other")]);
+		const [[program = "", entry = ""]] = await Promise.all([put(adapter), put(adapter), put(open(), "other")]);
 		const before = statSync(program);
 		expect(await put(adapter)).toEqual([program, entry]);
 		expect(statSync(program)).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-type Answer = (response: ServerResponse, body: any) => void;
+type Answer = (response: ServerResponse, body: any) => void | Promise<void>;
 
 const json = (response: ServerResponse, value: unknown): void =>
 	void response.setHeader("content-type", "application/json").end(JSON.stringify(value));
@@ -105,7 +105,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
 createServer((request, response) => {
 	const answer = ROUTES[`${request.method} ${request.url}`];
 	void bodyOf(request).then((body) => {
-		if (answer) answer(response, body);
+		if (answer) void answer(response, body);
 		else response.writeHead(404).end(`no route ${request.url}`);
 	});
 }).listen(Number(process.argv[2]), "127.0.0.1");
