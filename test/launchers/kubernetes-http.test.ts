@@ -166,7 +166,7 @@ describe.skipIf(noKubernetes !== undefined)(
 			expect(scripted.results()[0]).toContain('"n":1');
 			const { Config, Mounts } = (await container(handle, "server")).inspected;
 			const variables = Config.Env.map((each) => each.split("=")[0]).filter((each) => !each!.startsWith("KUBERNETES_"));
-			expect(new Set(variables)).toEqual(new Set(["PATH", "PORT", "RELEASE", "RUNPOD_POD_HOSTNAME"]));
+			expect(new Set(variables)).toEqual(new Set(["PORT", "RELEASE", "RUNPOD_POD_HOSTNAME"]));
 			expect(Config.Env).toContain(`PORT=${port}`);
 			expect(JSON.stringify(Config)).not.toContain("worker-key");
 			expect(Mounts.map(({ Destination }) => Destination).filter((each) => each.includes("secrets"))).toEqual([]);
