@@ -20,7 +20,10 @@ const TRANSLATIONS = {
 describe.skipIf(reason !== undefined)(titled("apertium-apy as a worker", reason), { timeout: 2 * SLOW_MS }, () => {
 	it("translates, several texts at a time, and fails with its words", async (test) => {
 		const { run } = await site(test, () =>
-			processEndpoint([PROGRAMS["apertium-apy"], "-p", "{port}", "/usr/share/apertium"], TRANSLATIONS),
+			processEndpoint([PROGRAMS["apertium-apy"], "-p", "{port}", "/usr/share/apertium"], TRANSLATIONS, {
+				// Without a locale of UTF-8 its programs never answer a text with other letters than ASCII's.
+				env: { LC_ALL: "C.UTF-8" },
+			}),
 		);
 		const translations: { pair: string; text: string; says: RegExp }[] = [
 			{ pair: "eng|spa", text: "a red house & two cats?", says: /^una casa roja & dos gatos\?$/i },
