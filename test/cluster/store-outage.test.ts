@@ -123,6 +123,9 @@ describe("clients", () => {
 		"listServers",
 		"listGpus",
 		"listHosts",
+		"listHttpPresets",
+		// Of an endpoint without an HTTP server.
+		"getHttp",
 		// Without such a host.
 		"drainHost",
 		"resumeHost",
