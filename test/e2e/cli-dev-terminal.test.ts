@@ -67,7 +67,7 @@ describe("sluice dev", () => {
 		const verbose = await session(test, cwd, "handler.js", "--verbose");
 		await result(verbose, {});
 		await verbose.says(/worker \| DEBUG +\S+ not shown/);
-		await verbose.says(/FAILED in \d+ ms: Error: no such model\n[^]*dist\/worker\/index\.js/);
+		await verbose.says(/FAILED in \d+ ms: Error: no such model\n[^]*dist\/worker\/\w+\.js/);
 	});
 
 	it.concurrent("D36: variables of .env reach the worker, again after a change; the shell's win", async (test) => {
