@@ -21,6 +21,7 @@ it("D17: what clients and workers saw breaks no rule while the server is killed"
 			pauses: [500, 2500],
 		});
 		process.stdout.write(`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`);
+		for (const each of violations) process.stdout.write(`${JSON.stringify(each)}\n`);
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		expect(Object.keys(faults)).toEqual(["kill -9 of the server"]);
@@ -45,6 +46,7 @@ it("D17: what clients and workers saw breaks no rule while a synchronous standby
 			shared: { queueSlack: QUEUE_SLACK },
 		});
 		process.stdout.write(`${acknowledged} jobs in ${seconds} s, ${JSON.stringify(faults)}, ${closed} closed\n`);
+		for (const each of violations) process.stdout.write(`${JSON.stringify(each)}\n`);
 		expect(violations).toEqual([]);
 		expect(closed).toBeGreaterThanOrEqual(acknowledged);
 		expect(Object.keys(faults).every((what) => what.startsWith("failover"))).toBe(true);
