@@ -150,9 +150,9 @@ describe("/docs/api/ of a running service", () => {
 			const answer = await held(clock, asked, needsWork ? 0 : 1000);
 			// A feed does not end.
 			await (id === "feed" ? answer.body?.cancel() : answer.arrayBuffer());
-			// A job that waits cannot be retried, and of an external worker no log is
-			// kept, and it is not ended from here. The endpoint is no HTTP server. The example of a sign-in has no real key; no receiver fails, no one is
-			// signed in, there are no other hosts and no silences.
+			// A job that waits cannot be retried, of an external worker no log is kept, and it is not ended from here. The
+			// endpoint is no HTTP server. The example of a sign-in has no real key; no receiver fails, no one is signed in,
+			// there are no other hosts and no silences.
 			const elsewhere =
 				(id === "signIn" && answer.status === 401) ||
 				(NOT_HERE.has(id) && answer.status === 404) ||
