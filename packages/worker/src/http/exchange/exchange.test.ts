@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
 	answerWith,
 	httpServer,
@@ -61,14 +61,10 @@ describe("exchange", () => {
 		const server = await started(
 			httpServer((_request, response) => response.writeHead(302, { location: "/other", "set-cookie": "a=b" }).end()),
 		);
-		const before = { ...process.env };
-		Object.assign(process.env, { HTTP_PROXY: "http://127.0.0.1:1", http_proxy: "http://127.0.0.1:1" });
-		try {
-			expect((await ask(server.port)).status).toBe(302);
-			await ask(server.port);
-		} finally {
-			process.env = before;
-		}
+		for (const name of ["HTTP_PROXY", "http_proxy"]) vi.stubEnv(name, "http://127.0.0.1:1");
+		onTestFinished(() => void vi.unstubAllEnvs());
+		expect((await ask(server.port)).status).toBe(302);
+		await ask(server.port);
 		expect(server.received.map(({ url, headers }) => [url, headers.cookie])).toEqual([
 			["/", undefined],
 			["/", undefined],
