@@ -15,10 +15,13 @@ interface IdleTake {
 	signal: AbortSignal;
 }
 
-/** Whether a worker that reports that it runs nothing is already known to, so that the store need not be asked. */
-export function isKnownIdle(d: JobDeps, worker: Worker): boolean {
-	// A launched worker is killed for a job that it does not stop, so its word is enough for the stop.
+/** Ends the stops of a launched worker: it is killed for a job that it does not stop, so its word is enough. */
+export function endStops(d: JobDeps, worker: Worker): void {
 	if (worker.managed) for (const id of [...worker.stopping.keys()]) d.workers.stopSignals.over(worker, id);
+}
+
+/** Whether the store has already decided that this worker runs nothing. */
+export function isKnownIdle(worker: Worker): boolean {
 	return worker.held.size === 0 && worker.knownIdle;
 }
 

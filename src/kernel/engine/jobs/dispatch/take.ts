@@ -8,7 +8,7 @@ import type { Encryption } from "../../../secrets/encryption.ts";
 import { countPoll, ENDED, holdPoll } from "../../workers/polls.ts";
 import type { Worker } from "../../workers/worker-registry.ts";
 import type { JobDeps } from "../job-deps.ts";
-import { idleTake, isKnownIdle } from "./idle-take.ts";
+import { endStops, idleTake, isKnownIdle } from "./idle-take.ts";
 import { report } from "./report.ts";
 import { takeWarmup } from "./warmup.ts";
 
@@ -58,7 +58,8 @@ export async function take(
 	// A worker that asks for a job is fit for one.
 	worker.unhealthy = false;
 	try {
-		if (q.idle && !isKnownIdle(d, worker)) {
+		if (q.idle) endStops(d, worker);
+		if (q.idle && !isKnownIdle(worker)) {
 			takeEnd = new AbortController();
 			await idleTake(d, worker, { began, signal: AbortSignal.any([q.signal, takeEnd.signal]) });
 		}
