@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import torch
+from notes import Notes
 from torch_model import Model
 
 SHAPE, PORT = sys.argv[1], int(sys.argv[2])
@@ -25,21 +26,8 @@ PROMPT_S = 1
 FREE_AFTER_S = 0.5
 
 
-def note(event, **rest):
-    with open(os.environ["NOTES"], "a", encoding="utf-8") as file:
-        file.write(json.dumps({"at": int(time.time() * 1000), "event": event, "server": SHAPE, **rest}) + "\n")
-
-
-def timed(event, run):
-    """Notes how long it took, or what failed."""
-    began = time.monotonic()
-    try:
-        result = run()
-    except Exception as error:
-        note("failed", what=event, error=str(error))
-        raise
-    note(event, ms=int(1000 * (time.monotonic() - began)))
-    return result
+notes = Notes(server=SHAPE)
+note, timed = notes.note, notes.timed
 
 
 def compute(seconds):

@@ -15,27 +15,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from notes import Notes
+
 WORKER = os.environ["RUNPOD_POD_ID"]
 NOTES = os.environ["NOTES"]
 # What a context takes of the GPU besides the model.
 CONTEXT_GB = 0.7
 
 
-def note(event, **rest):
-    with open(NOTES, "a", encoding="utf-8") as file:
-        file.write(json.dumps({"at": int(time.time() * 1000), "event": event, "worker": WORKER, **rest}) + "\n")
-
-
-def timed(event, run):
-    """Notes how long it took, or what failed."""
-    began = time.monotonic()
-    try:
-        result = run()
-    except Exception as error:
-        note("failed", what=event, error=str(error))
-        raise
-    note(event, ms=int(1000 * (time.monotonic() - began)))
-    return result
+notes = Notes(worker=WORKER)
+note, timed = notes.note, notes.timed
 
 
 def call(url, body=None):
