@@ -4,6 +4,8 @@
 import type { Store } from "../../src/kernel/store/contract/store.ts";
 import { sessionRow } from "./sessions.ts";
 import { resourceRow } from "./resources.ts";
+import { batchRow } from "./batches.ts";
+import { fileRow } from "./files.ts";
 import { endedWorker } from "./ended-workers.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
@@ -13,8 +15,8 @@ const now = T0;
 
 /** The calls of a store that several servers can open. */
 export function everyCall(store: Store): Calls {
-	const { cluster } = store;
-	if (!cluster) throw new Error("Only one server can open this store.");
+	const { cluster, pieces } = store;
+	if (!cluster || !pieces) throw new Error("Only one server can open this store.");
 	const site = siteOf(store);
 	const { endpoint } = site;
 	const named = { endpoint, id: nextId(), now };
@@ -100,6 +102,25 @@ export function everyCall(store: Store): Calls {
 					result: "ok",
 				},
 			}),
+		"files.insert": () => store.files.insert({ row: fileRow({ endpoint }), endpointBytes: 9, totalBytes: 9 }),
+		"files.find": () => store.files.find(named),
+		"files.list": () => store.files.list({ endpoint, order: "asc", limit: 1, now }),
+		"files.remove": () => store.files.remove(named),
+		"files.expire": () => store.files.expire({ now, limit: 1 }),
+		"files.unknown": () => store.files.unknown({ ids: ["none"] }),
+		"files.totals": () => store.files.totals(),
+		"batches.insert": () => store.batches.insert({ row: batchRow({ endpoint }), repeatsSince: now }),
+		"batches.find": () => store.batches.find(named),
+		"batches.list": () => store.batches.list({ endpoint, limit: 1 }),
+		"batches.open": () => store.batches.open({ limit: 1 }),
+		"batches.replace": () => store.batches.replace({ ...named, version: 1, isOpen: false, progress: "{}" }),
+		"batches.cancel": () => store.batches.cancel(named),
+		"batches.expire": () => store.batches.expire({ before: now, limit: 1 }),
+		"pieces.put": () => pieces.put({ file: named.id, number: 0, bytes: Buffer.from("a"), now }),
+		"pieces.get": () => pieces.get({ file: named.id, number: 0 }),
+		"pieces.touch": () => pieces.touch({ file: named.id, now }),
+		"pieces.remove": () => pieces.remove({ file: named.id }),
+		"pieces.sweep": () => pieces.sweep({ before: 0 }),
 		"audit.list": () => store.audit.list({ limit: 1 }),
 		"audit.expire": () => store.audit.expire({ before: now, limit: 1 }),
 		"webhooks.claim": () => store.webhooks.claim({ limit: 1, each: 1, skip: [], holdMs: 1, now }),

@@ -30,6 +30,8 @@ import { retentionCases } from "./retention.ts";
 import { returnCases } from "./returns.ts";
 import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
+import { batchCases } from "./batches.ts";
+import { fileCases } from "./files.ts";
 import { hostCases } from "./hosts.ts";
 import { sessionCases } from "./sessions.ts";
 import { storedCases } from "./stored-bytes.ts";
@@ -68,6 +70,8 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	"ended workers": endedWorkerCases,
 	endpoints: endpointCases,
 	keys: keyCases,
+	files: fileCases,
+	batches: batchCases,
 	hosts: hostCases,
 	sessions: sessionCases,
 	releases: releaseCases,

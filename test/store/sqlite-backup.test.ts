@@ -16,8 +16,10 @@ import { DatabaseSync } from "node:sqlite";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
+import { PART } from "../../src/kernel/store/contract/files.ts";
 import type { StoreCopy, Store } from "../../src/kernel/store/contract/store.ts";
 import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
+import { fileRow } from "./files.ts";
 import { type Site, siteOf, T0 } from "./site.ts";
 
 const NEVER = new AbortController().signal;
@@ -38,7 +40,7 @@ async function open(path: string): Promise<Store> {
 /** The copy as a store. */
 async function written(copy: StoreCopy): Promise<string> {
 	const path = newPath();
-	mkdirSync(`${path}.payloads`);
+	for (const folder of ["payloads", "files"]) mkdirSync(`${path}.${folder}`);
 	for (const { name, read } of copy.files)
 		await pipeline(read(), createWriteStream(name === "sluice.db" ? path : `${path}.${name}`));
 	await copy.close();
@@ -124,6 +126,32 @@ describe("D46: a copy of a store in use", () => {
 		over = true;
 		await working;
 		expect(acknowledged.length).toBeGreaterThan(10);
+	});
+
+	it("D56, D57: has the bytes of all files and parts that it has rows of, also of one removed meanwhile", async () => {
+		const path = newPath();
+		const store = await open(path);
+		const { endpoint } = await furnished(store);
+		const folder = store.filesFolder!;
+		mkdirSync(folder.path);
+		const rows = ["first", "second"].map((name, n) =>
+			fileRow({ endpoint, name, bytes: name.length, purpose: ["batch", PART][n]! }),
+		);
+		for (const row of rows) {
+			writeFileSync(join(folder.path, row.id), row.name);
+			await store.files.insert({ row, endpointBytes: 99, totalBytes: 99 });
+		}
+		writeFileSync(join(folder.path, `${rows[0]!.id}.part`), "unfinished");
+		const copy = await store.backup!.copy({ signal: NEVER, progress() {} });
+		await store.files.remove({ endpoint, id: rows[0]!.id, now: T0 });
+		await folder.remove(rows[0]!.id);
+		const restored = await written(copy);
+		expect(await verify(restored, { migrate: false })).toMatchObject({ problems: [], summary: { files: 2 } });
+		expect(readdirSync(`${restored}.files`).toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+		await expect.poll(() => existsSync(join(folder.path, rows[0]!.id))).toBe(false);
+		writeFileSync(join(`${restored}.files`, rows[1]!.id), "sec");
+		const { problems } = await verify(restored, { migrate: false });
+		expect(problems).toEqual([`1 files are not whole in ${restored}.files: ${rows[1]!.id}.`]);
 	});
 
 	it("one that is stopped leaves nothing, and the next one is made", async () => {

@@ -8,6 +8,7 @@ import { DELIVERY_STATES } from "../../src/kernel/core/webhooks.ts";
 import { isFinal, JOB_STATES } from "../../src/kernel/core/jobs/job-states.ts";
 import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
 import { type Signal, type Store, StoreUnavailable } from "../../src/kernel/store/contract/store.ts";
+import { batchRow } from "./batches.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sqlite-"));
@@ -239,6 +240,22 @@ describe("SQLite", () => {
 			expect(due).toMatchObject([{ job: id }]);
 			expect(await store.webhooks.body(due[0]!)).toContain('"output":1');
 		});
+	});
+});
+
+it("D57: batches of an endpoint that an earlier version removed are removed like old ones", async () => {
+	const path = newPath();
+	const [left, kept] = ["left", "kept"].map((endpoint) => batchRow({ endpoint }));
+	await on(path, async (store) => {
+		for (const row of [left!, kept!]) {
+			await store.endpoints.put({ id: row.endpoint, settings: "{}", now: T0 });
+			await store.batches.insert({ row, repeatsSince: T0 });
+		}
+	});
+	rows(path, "DELETE FROM endpoints WHERE id = 'left'");
+	await on(path, async (store) => {
+		expect(await store.batches.expire({ before: T0, limit: 9 })).toBe(1);
+		expect((await store.batches.open({ limit: 9 })).map(({ id }) => id)).toEqual([kept!.id]);
 	});
 });
 

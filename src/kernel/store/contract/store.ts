@@ -14,8 +14,10 @@
 import type { JobState } from "../../core/jobs/job-states.ts";
 import type { Histogram } from "../../lib/histogram.ts";
 import type { AuditStore, MetricsStore } from "./records.ts";
+import type { BatchStore } from "./batches.ts";
 import type { ChunkStore, JobStore } from "./jobs.ts";
 import type { ClusterStore, LimitStore, TimeStore } from "./cluster.ts";
+import type { FilesFolder, FileStore, PieceStore } from "./files.ts";
 import type { EndpointStore, ReleaseStore, ResourceStore } from "./endpoints.ts";
 import type { HostStore, WorkerStore } from "./workers.ts";
 import type { KeyStore, RegistryStore, SecretStore, SessionStore, TokenStore } from "./access.ts";
@@ -113,6 +115,8 @@ export interface Store {
 	resources: ResourceStore;
 	documents: DocumentStore;
 	audit: AuditStore;
+	files: FileStore;
+	batches: BatchStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;
 	secrets: SecretStore;
@@ -122,6 +126,9 @@ export interface Store {
 	cluster?: ClusterStore;
 	/** Absent where the database has tools of its own for that. */
 	backup?: BackupStore;
+	/** Bytes of files; absent where `filesFolder` has them. */
+	pieces?: PieceStore;
+	filesFolder?: FilesFolder;
 	/** A random text created with the store: distinguishes this service's workers from another's. */
 	identity(): Promise<string>;
 	/** Resolves when a write works; otherwise throws {@link StoreUnavailable}. */

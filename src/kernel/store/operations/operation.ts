@@ -17,6 +17,8 @@ export type Group =
 	| "releases"
 	| "resources"
 	| "audit"
+	| "files"
+	| "batches"
 	| "webhooks"
 	| "metrics"
 	| "limits"

@@ -13,6 +13,8 @@ import {
 	type Query,
 } from "./operation.ts";
 import type { Store } from "../contract/store.ts";
+import { batches } from "../tables/batches.ts";
+import { files } from "../tables/files.ts";
 import { documents, audit, metrics } from "../tables/records.ts";
 import { endpoints, releases, resources } from "../tables/endpoints.ts";
 import { hosts, workerRows } from "../tables/workers.ts";
@@ -71,6 +73,8 @@ export const OPERATIONS = {
 	...named("releases", releases),
 	...named("resources", resources),
 	...named("audit", audit),
+	...named("files", files),
+	...named("batches", batches),
 	...named("webhooks", webhooks),
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),

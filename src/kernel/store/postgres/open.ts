@@ -20,7 +20,9 @@ import { openEndpoints } from "./queries/endpoints.ts";
 import { openList } from "./queries/list.ts";
 import { openBarrier } from "./connection/barrier.ts";
 import { RankAllocator, QueueMemories } from "./rows/queue-memories.ts";
+import { STATEMENT_MS } from "./connection/connection.ts";
 import { timeoutRunner } from "./connection/timeouts.ts";
+import { openPieces } from "./queries/pieces.ts";
 import { openReads } from "./queries/reads.ts";
 import { openSecrets } from "./queries/secrets.ts";
 import { prepareSchema } from "./schema.ts";
@@ -52,6 +54,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 	const session = randomInt(1, MOST_SESSIONS);
 	const database = openDatabase({ url, clock });
 	const control = database.another();
+	const uploads = database.another();
 	const signals = openSignals({ clock, session, database });
 	const barrier = openBarrier();
 	let closed = false;
@@ -61,7 +64,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 		await batches.close();
 		// The signals connection still monitors the database until these end.
 		await database.close();
-		await Promise.all([signals, control].map((each) => each.close()));
+		await Promise.all([signals, control, uploads].map((each) => each.close()));
 	}
 
 	const server = {
@@ -153,6 +156,7 @@ export async function openPostgres({ url, clock, checkKey }: PostgresOptions): P
 				return answer;
 			},
 		},
+		pieces: openPieces(timeoutRunner(uploads, name, clock, STATEMENT_MS)),
 		load: () => ({
 			commitMs: batches.commitMs,
 			commitSizes: batches.commitSizes,

@@ -3,6 +3,7 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { CheckKey } from "../../secrets/key-check.ts";
 import type { Store, StoreUnavailable } from "../contract/store.ts";
 import { sqliteBackup } from "./file/backup.ts";
+import { filesFolder } from "./file/files-folder.ts";
 import { openPayloadFiles, type PayloadFiles, payloadFolder } from "./payload-files/payload-files.ts";
 import { withPayloadFiles } from "./payload-files/store-with-files.ts";
 import { withSentCallback } from "../operations/table.ts";
@@ -59,13 +60,15 @@ export async function openSqlite({
 		await thread.terminate();
 		throw error;
 	}
+	const folder = filesFolder(path);
 	const { store } = new DatabaseClient(thread, (changes) => files.referenced(changes), setImmediate, turnWriter(turn));
 	// An operation passes, from the inside out: `DatabaseClient`, `sent` of an insert, large texts to files. Around that
 	// is the gate of the store's health (`engine/availability/store-health.ts`).
 	return {
 		...withPayloadFiles(withSentCallback(store), files),
 		unusedBytes: () => files.unusedBytes,
-		backup: sqliteBackup(path, requests, files),
+		filesFolder: folder,
+		backup: sqliteBackup(path, requests, { payloads: files, folder }),
 		onFileFault: (listener) => void fileFaults.push(listener),
 		onFailure: (listener) => void failure.promise.then(listener),
 	};

@@ -193,6 +193,9 @@ const FORGET = [
 	"metrics WHERE endpoint",
 	"ended_workers WHERE endpoint",
 	"releases WHERE endpoint",
+	"files WHERE endpoint",
+	"file_totals WHERE endpoint",
+	"batches WHERE endpoint",
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 

@@ -255,6 +255,9 @@ describe("looks", () => {
 				ifNone: false,
 			}),
 		);
+		await first.keys.used({ id: "k", now: T0 + 9 });
+		expect(await versions()).toEqual(last);
+		await differs("access", () => first.keys.rotate({ id: "k", hash: "h2" }));
 		await differs("access", () => first.keys.remove({ id: "k", now: T0 }));
 		const session = { row: sessionRow(1), atMost: 9, usedSince: T0, now: T0 };
 		await differs("access", () => first.sessions.insert(session));

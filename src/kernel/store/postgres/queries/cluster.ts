@@ -68,12 +68,12 @@ const AT_WORK = statement(
 	`SELECT id, worker, attempt, started_at FROM jobs WHERE endpoint = $1 AND state = '${RUNNING}'`,
 );
 // A changed row has a later `xmin`: any change alters the count or the sum.
-const version = (table: string): string =>
-	`(SELECT count(*) || '.' || coalesce(sum(xmin::text::int8), 0) FROM ${table})`;
-// Uses of a session change its row; only its removal matters.
-const SESSIONS = "(SELECT count(*) || '.' || coalesce(sum(number), 0) FROM sessions)";
+const version = (table: string, each = "xmin::text::int8"): string =>
+	`(SELECT count(*) || '.' || coalesce(sum(${each}), 0) FROM ${table})`;
+// Uses change rows of keys and sessions too. Keys change only with their hash, sessions only end.
 const VERSIONS = statement(
-	`SELECT ${version("endpoints")}, ${version("keys")} || ' ' || ${version("tokens")} || ' ' || ${SESSIONS}`,
+	`SELECT ${version("endpoints")}, ${version("keys", "hashtextextended(hash, 0)")} || ' ' ||
+		${version("tokens")} || ' ' || ${version("sessions", "number")}`,
 );
 
 /** `run` has no slow statements. */

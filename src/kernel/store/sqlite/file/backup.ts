@@ -3,13 +3,20 @@ import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
 import { type BackupStore, type CopiedFile, DATABASE_NAME } from "../../contract/store.ts";
 import { piecesOf } from "./file-pieces.ts";
+import type { filesFolder } from "./files-folder.ts";
 import { logOf } from "./file-header.ts";
 import type { PayloadFiles } from "../payload-files/payload-files.ts";
 import type { CopyReply, CopyRequest } from "../thread/copier.ts";
 
 type Finished = Extract<CopyReply, { path: string }>;
 
-export function sqliteBackup(path: string, port: MessagePort, files: Pick<PayloadFiles, "hold">): BackupStore {
+/** What a copy has beside the database. */
+interface Holders {
+	payloads: Pick<PayloadFiles, "hold">;
+	folder: Pick<ReturnType<typeof filesFolder>, "hold">;
+}
+
+export function sqliteBackup(path: string, port: MessagePort, { payloads, folder }: Holders): BackupStore {
 	// The port must not keep the process alive, except while a copy is made.
 	port.unref();
 	const send = (request: CopyRequest): void => port.postMessage(request);
@@ -52,25 +59,31 @@ export function sqliteBackup(path: string, port: MessagePort, files: Pick<Payloa
 		async copy({ signal, progress }) {
 			signal.throwIfAborted();
 			// Held before the copy is made: files that its rows refer to stay until they were sent.
-			const held = files.hold();
+			const held = [payloads.hold(), folder.hold()] as const;
+			const release = (): void => held.forEach((each) => each.release());
 			try {
 				const copy = await made(signal, progress);
 				const file = await open(copy.path, "r");
 				// From here on the copy exists only while this process has it open.
 				await rm(copy.path);
+				const uploaded = await held[1].files().catch(async (error: unknown) => {
+					await file.close();
+					throw error;
+				});
 				return {
 					migration: copy.migration,
 					files: [
 						copiedFile(DATABASE_NAME, file, copy.bytes),
-						...held.files().map((each) => ({ ...each, name: `payloads/${each.name}` })),
+						...held[0].files().map((each) => ({ ...each, name: `payloads/${each.name}` })),
+						...uploaded,
 					],
 					async close() {
-						held.release();
+						release();
 						await file.close();
 					},
 				};
 			} catch (error) {
-				held.release();
+				release();
 				throw error;
 			}
 		},

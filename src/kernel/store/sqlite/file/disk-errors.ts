@@ -64,7 +64,7 @@ export function unavailable(error: unknown, path: string): StoreUnavailable | un
 			{ cause: error },
 		);
 	if (code === undefined || !NO_WRITE.has(code)) return undefined;
-	// An index of the log that cannot grow is an I/O error to SQLite.
+	// `full`: nothing can be written now. A log index that cannot grow is an I/O error.
 	const why = whyFull(dirname(path)) ?? whyForbidden(path) ?? (error as Error).message;
 	return new StoreUnavailable("full", `${path} cannot be written: ${why}.`, { cause: error });
 }

@@ -1,12 +1,13 @@
 /** Checks a store that no service has open (D46). */
 import { type Database, openDatabase } from "./database.ts";
 import { unavailable } from "./disk-errors.ts";
+import { filesFolder } from "./files-folder.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
 import { damagedTexts } from "../rows/text-sums.ts";
 import { RUNNING, WAITING } from "../../row.ts";
 import type { StoredSecrets } from "../../../secrets/key-check.ts";
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { BLOCK_BYTES } from "../../../lib/json/json-text.ts";
@@ -104,6 +105,12 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
 		`SELECT number FROM delivery_bodies b
 			WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.number = b.number)`,
 	],
+	[
+		"endpoints count other files than they have",
+		`SELECT endpoint FROM (SELECT endpoint, count(*) AS files, sum(bytes) AS bytes FROM files GROUP BY endpoint) AS own
+			LEFT JOIN file_totals USING (endpoint)
+			WHERE own.files IS NOT file_totals.files OR own.bytes IS NOT file_totals.bytes`,
+	],
 	["endpoints have unreadable settings", "SELECT id FROM endpoints WHERE NOT json_valid(settings)"],
 	["API keys have unreadable scopes", "SELECT id FROM keys WHERE NOT json_valid(scopes)"],
 ];
@@ -142,7 +149,7 @@ export async function verify(path: string, { migrate }: { migrate: boolean }): P
 						`${found.length > NAMED ? ", ..." : ""}.`,
 				);
 		}
-		problems.push(...damagedTexts(db), ...damagedFiles(db));
+		problems.push(...damagedTexts(db), ...damagedFiles(db), ...lostFiles(db));
 		return { problems, notes, summary: summaryOf(db, migration), secrets: readSecrets(db) };
 	} catch (error) {
 		const fault = unavailable(error, path);
@@ -174,6 +181,7 @@ function summaryOf(db: Database, migration: number) {
 		keys: number("SELECT count(*) FROM keys"),
 		deliveries: number("SELECT count(*) FROM deliveries"),
 		pendingDeliveries: number("SELECT count(*) FROM deliveries WHERE state = 'pending'"),
+		files: number("SELECT count(*) FROM files"),
 		/** Same count as for quotas (D43). */
 		storedBytes: number("SELECT coalesce(sum(stored_bytes), 0) FROM queues"),
 	};
@@ -207,6 +215,18 @@ export function damagedFiles(db: Database): string[] {
 				return [`${path} cannot be read: ${(error as Error).message}.`];
 			}
 		});
+}
+
+/** A sentence for the uploaded files whose bytes are missing or cut off (D56). */
+function lostFiles(db: Database): string[] {
+	const { path } = filesFolder(db.path);
+	const rows = db.prepare("SELECT id, bytes FROM files ORDER BY id").all();
+	const lost = rows.filter(
+		([id, bytes]) => statSync(join(path, String(id)), { throwIfNoEntry: false })?.size !== bytes,
+	);
+	if (lost.length === 0) return [];
+	const names = lost.slice(0, NAMED).map(([id]) => id);
+	return [`${lost.length} files are not whole in ${path}: ${names.join(", ")}${lost.length > NAMED ? ", ..." : ""}.`];
 }
 
 function isWhole(file: number, [at, length, sum]: [number, number, number]): boolean {
