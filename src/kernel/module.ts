@@ -89,10 +89,13 @@ export interface OpenModule {
 /** What the kernel lends to a module; its handlers also have the engine, in the call. */
 export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster" | "endpoints" | "metrics"> {
 	workers: Pick<Engine["workers"], "registry" | "launcher" | "gpus" | "sleep">;
-	/** Queues, and stops of workers, for policies. */
+	/** Queues and stops of workers, for policies; a check at once, for hooks. */
 	scaling: Scaling["lent"];
-	/** Limits which jobs this server hands to workers of an endpoint. */
-	jobs: Pick<Engine["jobs"], "setShare">;
+	/** `setShare` limits which jobs this server hands to workers of an endpoint; the rest is for modules with jobs. */
+	jobs: Pick<
+		Engine["jobs"],
+		"setShare" | "newId" | "submitAndWait" | "status" | "statusSync" | "streamFrom" | "cancel" | "retain"
+	>;
 	releases: Engine["releases"];
 	/** Id of this server among those that share a store; with a store of its own, of this run. */
 	instance: string;

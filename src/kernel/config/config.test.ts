@@ -49,7 +49,9 @@ describe("loadConfig", () => {
 		const other = { "/srv/sluice.yaml": "log: { level: 5 }" };
 		expect(problems({ files: other })).toEqual([expect.stringMatching(/log\.level must be debug, .*\.$/)]);
 		expect(problems({ flags: { "log-level": "info,jobs=debug" } })).toEqual([
-			expect.stringMatching(/^--log-level has no area 'jobs'; areas are alert, backup, certificate, .*worker\.$/),
+			expect.stringMatching(
+				/^--log-level has no area 'jobs'; areas are alert, backup, batch, certificate, .*worker\.$/,
+			),
 		]);
 	});
 
@@ -377,8 +379,8 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, management, registries, publicUrl, gpus, " +
-				"hosts, hostTimeout, cors, log, console, webhooks, budgets.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, files, management, registries, publicUrl, " +
+				"gpus, hosts, hostTimeout, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

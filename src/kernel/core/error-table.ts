@@ -4,10 +4,11 @@ export interface ErrorEntry {
 	/** `{name}` is replaced by that parameter. */
 	sentence: string;
 	/**
-	 * Seconds for `Retry-After`. Three compute theirs, which goes before this value: `rate_limited` in `overRate` of
-	 * `engine/limits/admission.ts`, `too_many_failures` in `count` of `engine/access/failures.ts`, `gpu_quota_used` in
-	 * `refusalOf` of `modules/quotas/gpu-quotas.ts`. No other 429 does, and no module has one in a table of its own.
-	 * `refuse` in `http/exchange/reply.ts` writes the header, and `modules/openai/reply.ts` that of failed OpenAI jobs.
+	 * Seconds for `Retry-After`. For three errors they are computed, and replace this value (`ApiError` in
+	 * `core/errors.ts`): `rate_limited` in `overRate` of `engine/limits/admission.ts`,
+	 * `too_many_failures` in `count` of `engine/access/failures.ts`, `gpu_quota_used` in `refusalOf` of
+	 * `modules/quotas/gpu-quotas.ts`. No module defines another 429. `refuse` in `http/exchange/reply.ts` writes the
+	 * header, and `modules/openai/reply.ts` that of failed OpenAI jobs; a 429 that a worker returned has none.
 	 */
 	retryAfter?: number;
 	/** Set for a status of 500 or more that is not a fault of the service, so it is not logged. */
@@ -128,7 +129,7 @@ export const ERRORS = {
 		sentence:
 			"Endpoint '{endpoint}' allows {limit} requests of '{operation}' in any 10 s. Try again " +
 			"after the time in Retry-After, then with exponential backoff.",
-		// Computed by engine/limits/admission.ts.
+		// For the reference: engine/limits/admission.ts computes it for each refusal.
 		retryAfter: 1,
 	},
 	too_many_at_once: {
@@ -150,7 +151,7 @@ export const ERRORS = {
 		sentence:
 			"{address} has sent more than {limit} wrong keys, worker tokens or sign-in links in a minute, " +
 			"and this one is wrong too. A valid one is accepted at any time.",
-		// Computed by engine/access/failures.ts.
+		// For the reference: engine/access/failures.ts computes it for each refusal.
 		retryAfter: 60,
 	},
 	management_busy: {
@@ -195,7 +196,7 @@ export const ERRORS = {
 		sentence:
 			"Jobs of endpoint '{endpoint}' have used {used} GPU seconds since midnight UTC; its limit, " +
 			"limits.gpuSecondsPerDay, is {limit}. It accepts jobs again at {end}, or when this limit is raised.",
-		// Computed by modules/quotas/gpu-quotas.ts.
+		// For the reference: modules/quotas/gpu-quotas.ts computes it for each refusal.
 		retryAfter: 60,
 	},
 	draining: {

@@ -62,6 +62,27 @@ export function receiverOf(url: string): string {
 /** A name, or waits in ms. */
 export type Schedule = "short" | "long" | readonly number[];
 
+/** Waits after a failed try, ms (spec 6). */
+export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
+
+const MINUTE_MS = 60_000;
+const LONG_SCHEDULE: readonly number[] = [
+	...SPECIFIED_SCHEDULE,
+	MINUTE_MS,
+	5 * MINUTE_MS,
+	30 * MINUTE_MS,
+	120 * MINUTE_MS,
+	360 * MINUTE_MS,
+	720 * MINUTE_MS,
+	1440 * MINUTE_MS,
+];
+
+/** Waits after each failed attempt except the last, ms. */
+export function waitsOf(schedule: Schedule): readonly number[] {
+	if (typeof schedule !== "string") return schedule;
+	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
+}
+
 /** The last tries stay in a record; redelivery adds tries. */
 export const DELIVERY_HISTORY = 30;
 

@@ -11,6 +11,7 @@ import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
 import type { ReleasePolicy } from "./releases/policy.ts";
 import type { PlacementPolicy } from "./scaling/placement.ts";
+import type { StoredFiles } from "./stored-files.ts";
 import { type Store, StoreUnavailable } from "../store/contract/store.ts";
 import type { Calendar } from "./availability/clock/job-clock.ts";
 import type { FreeSpace } from "./availability/storage/free-space.ts";
@@ -57,6 +58,10 @@ export interface Hooks {
 	 * of endpoints with settings of modules. Throws an Error with a sentence.
 	 */
 	adapter?: (endpoint: Endpoint) => WorkerAdapter | undefined;
+	/** Files of clients, for modules that read and make some. */
+	files?: StoredFiles;
+	/** Workers that an endpoint should have although no job waits that would start one. */
+	wantedWorkers?: (endpoint: string) => number;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
 	webhookFault?: (url: string) => string | undefined;
 }

@@ -13,6 +13,7 @@ import { pruneLogs } from "./logs/old-logs.ts";
 
 /** Interval of the grace countdown, ms, and so the delay of a shortened grace. */
 const STEP_MS = 25;
+const STEPS_TO_REPEAT = 1000 / STEP_MS;
 
 /** Maximum time to end after SIGKILL, ms. */
 export const KILL_TIMEOUT_MS = 10_000;
@@ -58,16 +59,26 @@ export function listeners<A extends unknown[]>(of: string, log: (message: string
 	};
 }
 
-/** Calls `terminate` if there is a grace. Resolves after the grace or at the worker's end. */
+/**
+ * Calls `terminate` if there is a grace, and again every second while it returns false: the platform may have lost the
+ * signal. A repeat that fails counts as false. Resolves after the grace or at the worker's end.
+ */
 export async function endInGrace(
 	clock: Clock,
 	worker: { graceLeftMs: number },
 	q: { terminate: () => unknown; hasEnded: () => boolean; signal?: AbortSignal },
 ): Promise<void> {
-	if (worker.graceLeftMs > 0) await q.terminate();
-	while (worker.graceLeftMs > 0 && !q.hasEnded()) {
+	let isLost = worker.graceLeftMs > 0 && (await q.terminate()) === false;
+	for (let step = 1; worker.graceLeftMs > 0 && !q.hasEnded(); step += 1) {
 		await clock.sleep(Math.min(STEP_MS, worker.graceLeftMs), q.signal);
 		worker.graceLeftMs -= STEP_MS;
+		if (!isLost || step % STEPS_TO_REPEAT !== 0 || q.hasEnded()) continue;
+		const began = clock.now();
+		isLost = await Promise.resolve(q.terminate()).then(
+			(answer) => answer === false,
+			() => true,
+		);
+		worker.graceLeftMs -= clock.now() - began;
 	}
 }
 

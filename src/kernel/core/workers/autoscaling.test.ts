@@ -1,7 +1,7 @@
 /** How many workers are wanted: cases, what holds for every sample, and what holds over time. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { desiredWorkers, type Sample, type ScaleRule } from "./autoscaling.ts";
+import { desiredWorkers, leastWorkers, type Sample, type ScaleRule } from "./autoscaling.ts";
 
 const NOTHING: Sample = {
 	waiting: 0,
@@ -151,6 +151,32 @@ describe("desiredWorkers", () => {
 			fc.property(samples, rules, (seen, rule) => {
 				const low = { ...seen, waiting: 0, oldestWaitMs: 0, inProgress: 0, busyLow: seen.busy };
 				expect(desiredWorkers(low, rule)).toBeLessThanOrEqual(Math.max(presentIn(low), rule.workersMin));
+			}),
+		);
+	});
+
+	it.each<[min: number, max: number, wanted: number, least: number]>([
+		[0, 3, 0, 0],
+		[0, 3, 1, 1],
+		[2, 3, 1, 2],
+		[0, 3, 9, 3],
+		[0, 0, 1, 0],
+	])("D57: at least the minimum and what is wanted, at most the maximum: %i to %i, %i wanted: %i", (...each) => {
+		const [workersMin, workersMax, wanted, least] = each;
+		expect(leastWorkers({ ...DELAY, workersMin, workersMax }, wanted)).toBe(least);
+	});
+
+	it("D57: workers that are wanted add to those that jobs need only what these lack", () => {
+		fc.assert(
+			fc.property(samples, rules, fc.nat(25), (seen, rule, wanted) => {
+				const least = leastWorkers(rule, wanted);
+				const needed = desiredWorkers(seen, rule);
+				const kept = desiredWorkers(seen, { ...rule, workersMin: least });
+				expect(kept).toBeGreaterThanOrEqual(needed);
+				expect(kept).toBeLessThanOrEqual(Math.max(needed, least));
+				expect(kept).toBeGreaterThanOrEqual(
+					Math.min(least, Math.max(presentIn(seen), rule.workersMax - seen.stopping)),
+				);
 			}),
 		);
 	});

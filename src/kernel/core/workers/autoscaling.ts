@@ -1,4 +1,4 @@
-/** How many workers an endpoint should have (D20, D27, D28). */
+/** How many workers an endpoint should have (D20, D27, D28, D57). */
 
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
@@ -26,6 +26,11 @@ export interface Sample {
 
 /** Settings of the endpoint (D27). */
 export type ScaleRule = Pick<Endpoint, "workersMin" | "workersMax" | "scalerType" | "scalerValue">;
+
+/** `wanted`: workers that the endpoint should have whether or not jobs wait, as by its minimum (D57). */
+export function leastWorkers({ workersMin, workersMax }: ScaleRule, wanted: number): number {
+	return Math.max(workersMin, Math.min(wanted, workersMax));
+}
 
 /**
  * Does not count stopping workers. Busy ones are never stopped (D28): the maximum limits only starts and idle workers.

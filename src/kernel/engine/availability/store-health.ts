@@ -16,10 +16,10 @@ const PROBE_MS = 250;
 const IDLE_MS = 3_600_000;
 
 /** They concern no job and need no order. */
-const UNGATED: ReadonlySet<string> = new Set(["cluster", "limits", "time"]);
+const UNGATED: ReadonlySet<string> = new Set(["cluster", "limits", "pieces", "time"]);
 
 /** Their callers handle failures (D46). */
-const UNWATCHED: ReadonlySet<string> = new Set(["backup"]);
+const UNWATCHED: ReadonlySet<string> = new Set(["backup", "filesFolder"]);
 
 const OUTAGES: ReadonlySet<StoreUnavailable["why"]> = new Set(["unreachable", "full", "moved", "blocked"]);
 

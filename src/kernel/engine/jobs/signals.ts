@@ -1,6 +1,6 @@
 /**
- * Applies signals of the store about jobs. Signals may be lost, so every wait and every poll also reads the store from
- * time to time.
+ * Applies signals of the store about jobs. Signals may be lost, so {@link catchUpOnJobs} reads the store for all that
+ * wait: every 4 s where servers share it (`lifecycle/catch-up.ts`).
  */
 import type { JobState } from "../../core/jobs/job-states.ts";
 import { pinglessText } from "../../core/workers/pingless.ts";

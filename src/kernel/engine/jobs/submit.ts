@@ -21,6 +21,8 @@ export interface SubmitRequest {
 	input: JsonText;
 	/** JSON text. */
 	s3Config?: string | undefined;
+	/** How long result and record are kept, ms. Default: as the endpoint says. */
+	kept?: { retainMs: number; recordMs: number } | undefined;
 	/** `bodyHash`: SHA-256, hex (D14). */
 	idempotency?: { key: string; bodyHash: string } | undefined;
 	/** See `Job`. */
@@ -58,8 +60,8 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 			ttlMs: options.ttlMs ?? DEFAULT_TTL_MS,
 			executionTimeoutMs: options.executionTimeoutMs ?? endpoint.executionTimeoutMs,
 			leaseMs: endpoint.leaseMs,
-			retainMs: retentionOf(endpoint, operation),
-			recordMs: endpoint.retention.records,
+			retainMs: q.kept?.retainMs ?? retentionOf(endpoint, operation),
+			recordMs: q.kept?.recordMs ?? endpoint.retention.records,
 			webhook: options.webhook,
 			trace: q.trace,
 			requestId: q.requestId,

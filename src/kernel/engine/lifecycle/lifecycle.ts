@@ -15,7 +15,8 @@ import {
 	waitAtMost,
 	waitUntilIdle,
 } from "./shutdown.ts";
-import { listenToStore, loadState, recallStops } from "./startup.ts";
+import { loadState, recallStops } from "./startup.ts";
+import { listenToStore } from "./store-signals.ts";
 
 interface Deps extends Domains {
 	services: readonly Service[];

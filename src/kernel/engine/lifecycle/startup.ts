@@ -1,7 +1,4 @@
-/**
- * What a server takes over from the store at its start (D16, D34), and `listenToStore`, which applies signals of the
- * store as long as the server runs.
- */
+/** What a server takes over from the store at its start (D16, D34). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { ServerRow } from "../../store/contract/cluster.ts";
 import { isShared } from "../../launchers/index.ts";
@@ -39,35 +36,6 @@ export async function recallStops({ store, now, workers }: Domains, othersAlive:
 		if (!othersAlive) workers.registry.meet({ id: run.worker, endpoint: run.endpoint, ready: true, now: now() });
 		workers.stopSignals.request(run);
 	}
-}
-
-/** Applies signals of the store until the returned function is called. */
-export function listenToStore(d: Domains): () => void {
-	return d.store.onSignal((signal, elsewhere) => {
-		switch (signal.kind) {
-			case "purged":
-				return d.jobs.onPurged(signal.endpoint);
-			case "stop":
-				return d.workers.stopSignals.request(signal);
-			case "queued": {
-				const { endpoint, id, worker, silent } = signal;
-				d.jobs.onQueued({ endpoint, id, silent, from: worker === undefined ? undefined : { worker, why: "lost" } });
-				return d.scaling.queued(endpoint);
-			}
-			case "settled":
-				return d.jobs.onSettled({ ...signal, ...(elsewhere && { elsewhere }) });
-			case "chunks":
-				return d.jobs.onChunks(signal.id);
-			case "endpoints":
-				return d.endpoints.refresh();
-			case "access":
-				return d.access.forgetCached();
-			case "servers":
-				return d.cluster.nudge();
-			case "lost":
-				return d.events.emit("signals.lost", {});
-		}
-	});
 }
 
 /**

@@ -1,7 +1,7 @@
 /** How many workers managed endpoints have: starts and wakes them, and has them stopped (D27, D28). */
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
-import { desiredWorkers } from "../../core/workers/autoscaling.ts";
+import { desiredWorkers, leastWorkers } from "../../core/workers/autoscaling.ts";
 import { CRASH_MS } from "../../core/workers/ended-worker.ts";
 import { countsRoom, isManaged, mostAwake } from "../../launchers/index.ts";
 import { PlatformUnavailable } from "../../launchers/launcher.ts";
@@ -43,8 +43,12 @@ export class Autoscaler {
 	readonly crashes: ReturnType<typeof crashBackoff>;
 	readonly faults: ReturnType<typeof workerFaults>;
 	readonly rollouts: ReturnType<typeof rollouts>;
-	/** What the module that places workers uses. */
-	readonly lent: { queues: Pick<ReturnType<typeof queueLengths>, "of" | "isEmpty">; stop: Stops["stop"] };
+	/** What modules use. `check` asks for a check at once, for one whose hook has another answer now. */
+	readonly lent: {
+		queues: Pick<ReturnType<typeof queueLengths>, "of" | "isEmpty">;
+		stop: Stops["stop"];
+		check: () => void;
+	};
 	readonly #judged: Judged;
 	readonly #d: ScalingContext;
 	readonly #stops: Stops;
@@ -62,7 +66,7 @@ export class Autoscaler {
 			...{ ...d, crashes: this.crashes, stop },
 			isUnproven: (worker) => d.hooks.releases?.isUnproven(worker) ?? false,
 		});
-		this.lent = { queues: this.#queues, stop };
+		this.lent = { queues: this.#queues, stop, check: () => this.loop.nudge() };
 		const noneWaits = (id: string): boolean => d.endpoints.paused(id) || this.#queues.isEmpty(id);
 		this.rollouts = rollouts({ ...d, noneWaits });
 		this.#judged = {
@@ -135,7 +139,10 @@ export class Autoscaler {
 			return { endpoint, plan, sample };
 		});
 		await Promise.all(active.map(({ id }) => this.#queues.count(id)));
-		const inOrder = this.#placement?.order(samples) ?? samples;
+		// A place that a job could use is not for a worker that no job needs.
+		const inOrder = (this.#placement?.order(samples) ?? samples).toSorted(
+			(a, b) => Number(this.#isOnlyWanted(a)) - Number(this.#isOnlyWanted(b)),
+		);
 		const later = new Set(inOrder.map(({ endpoint }) => endpoint.id));
 		const beside: [Endpoint, count: number][] = [];
 		for (const each of inOrder) {
@@ -238,9 +245,23 @@ export class Autoscaler {
 		}
 	}
 
+	/** Its minimum, with the workers that a module wants: none of a paused endpoint. */
+	#least(endpoint: Endpoint): number {
+		const { endpoints, hooks } = this.#d;
+		const wanted = endpoints.paused(endpoint.id) ? 0 : hooks.wantedWorkers?.(endpoint.id);
+		return leastWorkers(endpoint, wanted ?? 0);
+	}
+
+	/** Whether only a module wants further workers of it. */
+	#isOnlyWanted({ endpoint, sample }: { endpoint: Endpoint; sample: WorkerSample }): boolean {
+		const { id, workersMin } = endpoint;
+		const jobs = this.#queues.of(id)?.jobs ?? 0;
+		return jobs === 0 && sample.staying.length >= workersMin && this.#least(endpoint) > workersMin;
+	}
+
 	/** Whether nothing waits, and the workers are the idle ones of the minimum. */
 	#isIdle(endpoint: Endpoint): boolean {
-		const { id, workersMin } = endpoint;
+		const { id } = endpoint;
 		if (this.rollouts.isRolling(endpoint)) return false;
 		const { registry, launcher } = this.#d.workers;
 		if (!this.#queues.isEmpty(id) || this.crashes.counts(id)) return false;
@@ -250,7 +271,7 @@ export class Autoscaler {
 			if (!worker.ready || worker.sleep || worker.held.size > 0 || launcher.isLeaving(worker)) return false;
 			present += Number(worker.managed);
 		}
-		return present === workersMin;
+		return present === this.#least(endpoint);
 	}
 
 	/** Returns how many more workers the jobs need. `later`: endpoints after it in this round. */
@@ -261,17 +282,19 @@ export class Autoscaler {
 		const lasts = (worker: Worker): boolean => worker.ready && now - worker.createdAt >= CRASH_MS;
 		if (staying.some((worker) => lasts(worker) && !this.rollouts.isOld(worker))) this.crashes.worked(id);
 		const { jobs: waiting, oldestQueuedAt = now } = this.#queues.of(id) ?? { jobs: 0 };
-		const needed = desiredWorkers({ ...counts, waiting, oldestWaitMs: now - oldestQueuedAt }, endpoint);
+		const seen = { ...counts, waiting, oldestWaitMs: now - oldestQueuedAt };
+		const needed = desiredWorkers(seen, endpoint);
+		const kept = desiredWorkers(seen, { ...endpoint, workersMin: this.#least(endpoint) });
 		// During a comparison of two versions each needs a worker.
 		const { releases } = this.#d.hooks;
 		const isCompared = needed > 0 && releases?.beside(endpoint) !== undefined;
-		const wanted = isCompared ? Math.max(needed, Math.min(2, endpoint.workersMax - counts.stopping)) : needed;
+		const wanted = isCompared ? Math.max(kept, Math.min(2, endpoint.workersMax - counts.stopping)) : kept;
 		const mayEvict = waiting > 0 && !this.crashes.hasFailedLately(id);
 		// Workers of a rollout take no part in what the jobs need, but they occupy room.
 		const room = mostAwake(endpoint) - this.#present(id).length;
 		const missing = Math.max(0, Math.min(wanted - staying.length, room));
-		// The second worker of a comparison, which no job needs, evicts none.
-		this.#add(endpoint, missing, mayEvict ? needed + (isCompared ? 0 : Infinity) : 0);
+		// No job needs the second worker of a comparison, or one that only a module wants: these evict none.
+		this.#add(endpoint, missing, mayEvict ? needed + (isCompared || kept > needed ? 0 : Infinity) : 0);
 		if (waiting > 0) this.#placement?.makeRoom(endpoint, staying.slice(0, wanted), { mayEvict, later });
 		const surplus = releases ? releases.stoppable(endpoint, staying, { surplus: stoppable, wanted }) : stoppable;
 		this.#stops.stopSurplus(endpoint, surplus, staying.length - wanted);

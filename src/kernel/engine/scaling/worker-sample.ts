@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../core/endpoints/endpoint.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import type { Sample } from "../../core/workers/autoscaling.ts";
-import { isStarting, type Worker } from "../workers/worker-registry.ts";
+import { isBusyLow, isStarting, type Worker } from "../workers/worker-registry.ts";
 
 export interface WorkerSample {
 	staying: Worker[];
@@ -30,15 +30,15 @@ export function sampleWorkers(
 	const pending = starting
 		.filter(({ notice, createdAt }) => notice?.state === "waiting" && now - createdAt >= idleTimeoutMs)
 		.toReversed();
-	const jobs = busy.map((worker) => [...worker.held.values()].filter(({ lowPriority }) => !lowPriority).length);
+	const jobs = busy.flatMap(({ held }) => [...held.values()].filter(({ lowPriority }) => !lowPriority));
 	return {
 		staying,
 		// First those that their platform does not run, then the longest idle, then the last started.
 		stoppable: [...new Set([...pending, ...idle, ...starting.toReversed()])],
 		counts: {
-			inProgress: jobs.reduce((sum, each) => sum + each, 0),
+			inProgress: jobs.length,
 			busy: busy.length,
-			busyLow: jobs.filter((each) => each === 0).length,
+			busyLow: busy.filter(isBusyLow).length,
 			idle: idle.length,
 			idleFresh: idleMs.filter((ms) => ms <= endpoint.scalerValue * 1000).length,
 			idleTooLong: idleMs.filter((ms) => ms >= idleTimeoutMs).length,

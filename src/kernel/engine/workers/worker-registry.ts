@@ -218,6 +218,11 @@ export function isStarting({ ready, sleep }: Pick<Worker, "ready" | "sleep">): b
 	return !ready || sleep?.state === "waking";
 }
 
+/** Whether it has jobs, all of them of low priority. */
+export function isBusyLow({ held }: Pick<Worker, "held">): boolean {
+	return held.size > 0 && [...held.values()].every(({ lowPriority }) => lowPriority);
+}
+
 export function useOf(worker: Worker): GpuUse {
 	if (worker.held.size > 0) return "busy";
 	return isStarting(worker) ? "starting" : "idle";

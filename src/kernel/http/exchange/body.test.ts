@@ -1,10 +1,10 @@
 import { EventEmitter, once } from "node:events";
-import { createServer, type IncomingMessage, request } from "node:http";
+import { type ClientRequest, createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { budgetLimits, budgetMeters } from "../../core/budgets.ts";
 import { manualClock } from "../../../../test/support/manual-clock.ts";
 import { hold } from "../memory/call-memory.ts";
@@ -23,11 +23,20 @@ interface Opened {
 	body: string | Buffer;
 	coding?: string;
 	memory?: Memory;
+	/** Sends the body; by default at once. */
+	send?: (asking: ClientRequest) => void;
+	now?: () => number;
 }
 
 /** A request with this body that is not answered yet. */
 async function open(
-	{ body, coding, memory = { take: () => undefined, give: () => {} } }: Opened,
+	{
+		body,
+		coding,
+		memory = { take: () => undefined, give: () => {} },
+		send = (asking) => asking.end(body),
+		now = () => 0,
+	}: Opened,
 	onTestFinished: (end: () => void) => void,
 ): Promise<Call> {
 	const server = createServer();
@@ -39,7 +48,7 @@ async function open(
 		method: "POST",
 		headers: coding === undefined ? {} : { "content-encoding": coding },
 	});
-	asking.on("error", () => {}).end(body);
+	send(asking.on("error", () => {}));
 	onTestFinished(() => {
 		server.closeAllConnections();
 		server.close();
@@ -52,7 +61,7 @@ async function open(
 		identity: {},
 		holds: { bytes: 0 },
 		service: { memory },
-		engine: { budgets: { readTimeout: { limit: 30_000 }, memory: { limit: 256 * MB } } },
+		engine: { now, budgets: { readTimeout: { limit: 30_000 }, memory: { limit: 256 * MB } } },
 	} as unknown as Call;
 }
 
@@ -72,6 +81,26 @@ it.each<[what: string, read: (call: Call) => Promise<Uint8Array | undefined>]>([
 		expect(call.req.complete).toBe(true);
 		for (const end of ends) end();
 	}
+});
+
+it.each([
+	["in 5 minutes is read", 300_000, undefined, "read"],
+	["in longer is 408", 300_001, undefined, "request_timeout"],
+	["in longer is 408, compressed too", 300_001, "gzip", "request_timeout"],
+])("D41: a body that arrives %s", async (_, ms, coding, outcome) => {
+	let now = 0;
+	const body = coding ? gzipSync("[1]") : Buffer.from("[1]");
+	let asking: ClientRequest | undefined;
+	const send = (own: ClientRequest): void => void (asking = own).write(body.subarray(0, 2));
+	const call = await open({ body, ...(coding && { coding }), send, now: () => now }, onTestFinished);
+	const read = readBytes(call).then(
+		() => "read",
+		(error: { code: string }) => error.code,
+	);
+	while (call.req.listenerCount("data") === 0) await new Promise((resolve) => setImmediate(resolve));
+	now = ms;
+	asking!.end(body.subarray(2));
+	expect(await read).toBe(outcome);
 });
 
 it("D3: a body that waited for memory leaves no time limit on its connection", async ({ onTestFinished }) => {

@@ -10,6 +10,9 @@ import { FREE_BYTES, hold } from "../memory/call-memory.ts";
 
 const TURN_BYTES = 262_144;
 
+/** A body must have arrived by then, without the time that it waits for memory, ms. */
+export const LONGEST_BODY_MS = 300_000;
+
 type Part = Pick<JsonMember, "start" | "end">;
 
 export class ScannedBody {
@@ -99,6 +102,7 @@ class BodyReader<T> {
 	/** Bytes that the request may hold. */
 	private covered = FREE_BYTES;
 	private isTimed = false;
+	private began = 0;
 
 	constructor(call: Call, finish: Finish<T>, scanner?: JsonScanner) {
 		const declared = call.req.headers["content-length"];
@@ -159,11 +163,12 @@ class BodyReader<T> {
 		return hold(this.call, Math.min(WINDOW_BYTES + this.covered, engine.budgets.memory.limit / 2));
 	}
 
-	/** Refuses a body when nothing of it arrives for `readTimeout`. */
+	/** Refuses a body when nothing of it arrives for `readTimeout`; {@link LONGEST_BODY_MS} begins. */
 	private limitTime(): void {
 		const { req, engine } = this.call;
 		const late = this.isTimed ? undefined : () => this.refuse(new ApiError("request_timeout"));
 		this.isTimed = true;
+		this.began = engine.now();
 		req.setTimeout(engine.budgets.readTimeout.limit, late);
 	}
 
@@ -172,6 +177,11 @@ class BodyReader<T> {
 		const { maxBody } = this.call;
 		this.received += length;
 		if (this.received > maxBody) this.refuse(new BodyTooLarge(undefined, maxBody));
+		else if (this.isLate()) this.refuse(new ApiError("request_timeout"));
+	}
+
+	private isLate(): boolean {
+		return this.isTimed && this.call.engine.now() - this.began > LONGEST_BODY_MS;
 	}
 
 	private add(piece: Buffer): void {
@@ -180,7 +190,7 @@ class BodyReader<T> {
 		if (piece.length === 0) return;
 		this.length += piece.length;
 		if (this.length > maxBody) return this.refuse(new BodyTooLarge(undefined, maxBody));
-		const refusal = fault(this.length);
+		const refusal = fault(this.length) ?? (this.isLate() ? new ApiError("request_timeout") : undefined);
 		if (refusal) return this.refuse(refusal);
 		this.scanner?.push(piece);
 		this.blocks.add(piece);

@@ -10,6 +10,8 @@ export interface FormLimits {
 	fieldBytes: number;
 	files: number;
 	fileBytes: number;
+	/** The least that must arrive on average, after a minute. Without it the whole body has 5 minutes. */
+	bytesPerSecond?: number;
 }
 
 export interface FormField {

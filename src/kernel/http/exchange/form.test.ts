@@ -21,6 +21,9 @@ const field = (name: string, value: string): string =>
 const file = (name: string, content: string, head = 'filename="a.wav"\r\nContent-Type: Audio/WAV; x=1'): string =>
 	`--b\r\nContent-Disposition: form-data; name="${name}"; ${head}\r\n\r\n${content}\r\n`;
 
+/** Time of the service, ms. */
+let now = 0;
+
 /** The call of a request whose head has arrived, and the client's socket. */
 async function begun(headers: Record<string, string>, readTimeout = 30_000): Promise<{ call: Call; socket: Socket }> {
 	const server = createServer();
@@ -36,7 +39,8 @@ async function begun(headers: Record<string, string>, readTimeout = 30_000): Pro
 	const lines = Object.entries({ Host: "h", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
 	socket.write(`POST / HTTP/1.1\r\n${lines.join("")}\r\n`);
 	const [req] = await arrived;
-	const call = { req, engine: { budgets: { readTimeout: { limit: readTimeout } } } } as unknown as Call;
+	const engine = { now: () => now, budgets: { readTimeout: { limit: readTimeout } } };
+	const call = { req, engine } as unknown as Call;
 	return { call, socket };
 }
 
@@ -156,6 +160,39 @@ describe("readForm", () => {
 		socket.destroy();
 		expect(await read).toEqual(["bad_form", 400, expect.stringContaining("the connection closed")]);
 		expect(await refusal(form.next())).toEqual(["bad_form", 400, expect.any(String)]);
+	});
+
+	it("a client that leaves after its last byte, before that is read, fails the form", async () => {
+		const body = `${file("f", "abc")}--b--`;
+		const { call, socket } = await begun({ "Content-Type": TYPE, "Content-Length": String(body.length) });
+		const { req } = call;
+		socket.write(body);
+		while (!req.complete) await new Promise((resolve) => setImmediate(resolve));
+		const closed = new Promise((resolve) => req.on("error", () => {}).once("close", resolve));
+		socket.destroy();
+		await closed;
+		expect(req.readableEnded).toBe(false);
+		expect(await refusal(Array.fromAsync(readForm(call, LIMITS)))).toEqual([
+			"bad_form",
+			400,
+			expect.stringContaining("the connection closed"),
+		]);
+	});
+
+	it.each<[string, { bytesPerSecond?: number }, ms: number, late: boolean]>([
+		["the whole form has 5 minutes", {}, 300_000, false],
+		["a longer one is late", {}, 300_001, true],
+		["with a rate it has as long as it keeps that", { bytesPerSecond: 100 }, 600_000, false],
+		["with a rate a slower one is late", { bytesPerSecond: 100 }, 700_000, true],
+		["a rate is judged after a minute", { bytesPerSecond: 2000 }, 60_000, false],
+	])("%s", async (_, more, ms, isLate) => {
+		const body = `${file("f", "x".repeat(65_000))}--b--`;
+		const { call, socket } = await begun({ "Content-Type": TYPE, "Content-Length": String(body.length) });
+		const read = refusal(Array.fromAsync(readForm(call, { ...LIMITS, ...more })));
+		while (call.req.listenerCount("data") === 0) await new Promise((resolve) => setImmediate(resolve));
+		now += ms;
+		socket.write(body);
+		expect(await read).toEqual(isLate ? ["request_timeout", 408, expect.any(String)] : "not refused");
 	});
 
 	it("reads no further than a file's reader wants, and sets no time limit meanwhile", async () => {

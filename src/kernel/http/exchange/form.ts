@@ -4,10 +4,13 @@
  */
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../../core/errors.ts";
-import { BodyTooLarge } from "./body.ts";
+import { BodyTooLarge, LONGEST_BODY_MS } from "./body.ts";
 import type { Call } from "./call.ts";
 import { codingOf } from "./content-coding.ts";
 import { badForm, type FormLimits, FormParser, type FormPart } from "./form-parser.ts";
+
+/** A rate is judged from then on, ms. */
+const RATE_FROM_MS = 60_000;
 
 export function isForm({ headers }: IncomingMessage): boolean {
 	return /^\s*multipart\/form-data\b/i.test(headers["content-type"] ?? "");
@@ -59,6 +62,15 @@ function feed(call: Call, limits: FormLimits, boundary: string, parser: FormPars
 	let received = 0;
 	let matched = 0;
 	let isTimed = false;
+	const began = engine.now();
+	/** Time in which the consumer let the client wait, ms. */
+	let pausedMs = 0;
+
+	function isTooSlow(): boolean {
+		const ms = engine.now() - began - pausedMs;
+		if (limits.bytesPerSecond === undefined) return ms > LONGEST_BODY_MS;
+		return ms > RATE_FROM_MS && (received / ms) * 1000 < limits.bytesPerSecond;
+	}
 
 	/** A body that does not begin with its boundary would be read to its end in search of one. */
 	function begins(piece: Buffer): boolean {
@@ -79,12 +91,15 @@ function feed(call: Call, limits: FormLimits, boundary: string, parser: FormPars
 	function receive(piece: Buffer): void {
 		received += piece.length;
 		if (received > limits.bytes) return parser.fail(new BodyTooLarge(undefined, limits.bytes));
+		if (isTooSlow()) return parser.fail(new ApiError("request_timeout"));
 		if (!begins(piece)) return parser.fail(badForm("it does not begin with the boundary of its Content-Type."));
 		const written = parser.write(piece);
 		if (!written) return;
 		req.pause();
 		req.setTimeout(0);
+		const pausedAt = engine.now();
 		void written.then(() => {
+			pausedMs += engine.now() - pausedAt;
 			limitTime();
 			req.resume();
 		});
@@ -92,7 +107,8 @@ function feed(call: Call, limits: FormLimits, boundary: string, parser: FormPars
 
 	const end = (): void => parser.end();
 	const cut = (): void => {
-		if (!req.complete) parser.fail(badForm("the connection closed before its end."));
+		// Also a body that has arrived whole and was not read to its end: nothing more of it comes.
+		if (!req.readableEnded) parser.fail(badForm("the connection closed before its end."));
 	};
 	const listeners = [
 		["data", receive],

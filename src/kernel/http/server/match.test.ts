@@ -126,6 +126,8 @@ describe("matcher", () => {
 					job,
 					worker,
 					delivery: job,
+					file: job,
+					batch: job,
 					receiver: job,
 					key: job,
 					session: job,

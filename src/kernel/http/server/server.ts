@@ -66,7 +66,8 @@ export async function listen(o: HttpOptions) {
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", requests.handle);
 	server.headersTimeout = HEADERS_TIMEOUT_MS;
-	server.requestTimeout = 300_000;
+	// Readers of bodies limit their time: that of an upload depends on its size.
+	server.requestTimeout = 0;
 	server.on("connection", open.add);
 	server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
 		const plain = error.code === PLAIN_HTTP ? plainSocketOf(socket) : undefined;

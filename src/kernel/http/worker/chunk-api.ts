@@ -13,7 +13,7 @@ interface ChunkTexts {
 	failure?: Report;
 }
 
-/** A large chunk is split (D7). */
+/** A chunk whose output is over `CHUNK_LIMIT` is split (D7). Each piece repeats its metrics, which do not count. */
 export async function chunk(call: Call<"job">): Promise<void> {
 	const body = await readWorkerBody(call, CHUNK_MEMBERS);
 	await add(call, "report" in body ? { chunks: [], failure: body.report } : await chunksOf(body), 1);

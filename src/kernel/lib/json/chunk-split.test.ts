@@ -249,7 +249,9 @@ describe("D7: splitting the output of a chunk", () => {
 		const split = splitOutput(`{"${"k".repeat(99_980)}":"${"x".repeat(100_000)}"}`, 100_000);
 		expect(split).toEqual({
 			ok: false,
-			reason: "The output cannot be split: the names and brackets around its parts would take more than the parts.",
+			reason:
+				"The output cannot be split: with the names that each repeats, " +
+				"its parts would take over twice its size plus 16 MB.",
 		});
 	});
 

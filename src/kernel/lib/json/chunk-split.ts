@@ -123,7 +123,8 @@ class Splitter {
 		this.#total += length;
 		if (this.#total > this.#allowed)
 			this.#reason =
-				"The output cannot be split: the names and brackets around its parts would take more than the parts.";
+				"The output cannot be split: with the names that each repeats, " +
+				"its parts would take over twice its size plus 16 MB.";
 		else this.#pieces.push(utf8.decode(piece.subarray(0, length)));
 	}
 

@@ -1,7 +1,7 @@
 /**
  * Keeps space on the store's disk free for the results of accepted jobs (D41). While less than the reserve is free,
- * `admit` refuses what would need more: 503 `store_unavailable`, `Retry-After: 2`; reads go on (`READABLE` in
- * `store-health.ts`). The same answer has a write that failed because the disk is full, as `unavailable` in
+ * `admit` refuses submissions (`jobs/submit.ts`): 503 `store_unavailable`, `Retry-After: 2`; reads go on (`READABLE` in
+ * `store-health.ts`). A write that fails because the disk is full gets the same answer, as `unavailable` in
  * `store/sqlite/file/disk-errors.ts` or `faultOf` in `store/postgres/connection/errors.ts` decides, or
  * `outcome_unknown` if it may have happened (`http/exchange/reply.ts`).
  */

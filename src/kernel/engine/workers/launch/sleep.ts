@@ -14,7 +14,7 @@ import { POLLS_OUT_MS, type WorkerLauncher } from "./launch.ts";
 import { ASLEEP_SINCE, UNSURE } from "./take-over.ts";
 import { launchHash } from "../../endpoints/launch-hash.ts";
 
-/** Those of a worker that is an adapter: others have commands in their settings. */
+/** The commands of an adapter. Other workers have theirs in the settings of their endpoint. */
 const DEFAULT_COMMANDS = { command: [ADAPTER_COMMAND, "sleep"], wakeCommand: [ADAPTER_COMMAND, "wake"] };
 
 export type WorkerSleep = ReturnType<typeof workerSleep>;
