@@ -22,7 +22,9 @@ export interface BackupInfo {
 }
 
 /** Other entries are refused: they could be taken for a log of the store or for its key. */
-const ENTRY = new RegExp(`^(?:${INFO_NAME}|${DATABASE_NAME}|${SUMS_NAME}|payloads/[1-9]\\d{0,14})$`);
+const ENTRY = new RegExp(
+	`^(?:${INFO_NAME}|${DATABASE_NAME}|${SUMS_NAME}|payloads/[1-9]\\d{0,14}|files/file-[0-9a-f]{32})$`,
+);
 
 export function isEntryName(name: string): boolean {
 	return ENTRY.test(name);

@@ -65,7 +65,7 @@ async function download(service: ServiceClient, file: string): Promise<{ archive
 	for (const signal of signals) process.once(signal, stop);
 	let bytes = 0;
 	async function* pieces(to: FileHandle): AsyncGenerator<Uint8Array> {
-		for await (const piece of service.download("/v1/backup", stopped.signal)) {
+		for await (const piece of service.download("POST", "/v1/backup", stopped.signal)) {
 			await to.writeFile(piece);
 			bytes += piece.length;
 			yield piece;

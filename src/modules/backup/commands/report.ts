@@ -27,6 +27,7 @@ export function reportText(
 				["keys", String(summary.keys)],
 				["webhooks", `${summary.deliveries}, ${summary.pendingDeliveries} pending`],
 				["stored", bytesText(summary.storedBytes)],
+				["files", String(summary.files)],
 				["key", keySentence(report.key, key)],
 			]
 		: [];

@@ -11,7 +11,7 @@ import { reportText } from "./report.ts";
 import { inTemporaryFolder, unpack } from "./unpack.ts";
 
 /** SQLite would take these for parts of the restored store. */
-const PARTS = ["", "-wal", "-shm", "-journal", ".payloads"] as const;
+const PARTS = ["", "-wal", "-shm", "-journal", ".payloads", ".files"] as const;
 
 const POSTGRES =
 	"--store is a PostgreSQL database: restore it with its own tools, such as: " +

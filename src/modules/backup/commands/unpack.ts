@@ -3,7 +3,6 @@ import { createReadStream, rmSync } from "node:fs";
 import { mkdir, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DATABASE_NAME } from "../../../kernel/store/contract/store.ts";
-import { LARGE_BYTES } from "../../../kernel/lib/json/json-text.ts";
 import { OWNER_FILE } from "../../../kernel/system/durable-file.ts";
 import { type KeyPlace, type StoreReport, verifyStore } from "../../../kernel/stores.ts";
 import { CliError } from "../../../cli/client/errors.ts";
@@ -66,8 +65,8 @@ async function writeEntry(path: string, content: AsyncIterable<Uint8Array>): Pro
 	const file = await open(path, "wx", OWNER_FILE);
 	try {
 		await file.writeFile(content);
-		// A smaller file has no text, and the database is flushed when it is put in place.
-		if ((await file.stat()).size >= LARGE_BYTES) await file.sync();
+		// The database is flushed when it is put in place.
+		await file.sync();
 	} finally {
 		await file.close();
 	}

@@ -1,0 +1,26 @@
+/** Where the bytes of files are: what both places promise. */
+import type { ByteRange, ContentReader } from "../../../kernel/engine/stored-files.ts";
+
+export interface FileContents {
+	/** Memory that an upload or a download needs, bytes. */
+	readonly memory: number;
+	/** Begins the bytes of a new file. Throws `StoreUnavailable`. */
+	create(id: string): Promise<ContentWriter>;
+	/** Opens the bytes from `start` up to and without `end`. Throws `file_missing` if the file has not all its bytes. */
+	open(file: { id: string; bytes: number }, range: ByteRange): Promise<ContentReader>;
+	/** After the row. Bytes that cannot be removed now are removed by {@link sweep}. */
+	remove(id: string): Promise<void>;
+	/** Removes bytes without a row that were last written over `ageMs` ago. */
+	sweep(ageMs: number): Promise<void>;
+}
+
+export interface ContentWriter {
+	/** Keeps the piece until it is written. Throws `StoreUnavailable`. */
+	write(piece: Uint8Array): Promise<void>;
+	/** Resolves when all is durable. Throws `StoreUnavailable`, also if bytes were removed meanwhile. */
+	finish(): Promise<void>;
+	/** Called after `finish`, when the row is stored. */
+	done(): void;
+	/** Removes all of it, also after `finish`. */
+	drop(): Promise<void>;
+}

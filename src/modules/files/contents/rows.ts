@@ -1,0 +1,65 @@
+/** Bytes of files in rows of 1 MiB of the PostgreSQL store, so that servers share nothing but the database. */
+import { ApiError } from "../../../kernel/core/errors.ts";
+import { PIECE_BYTES, type PieceStore } from "../../../kernel/store/contract/files.ts";
+import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
+import { ERRORS } from "../errors.ts";
+import { inBlocks } from "./blocks.ts";
+import type { FileContents } from "./contents.ts";
+
+/** A piece, and what the driver makes of it. */
+const MEMORY = 3 * PIECE_BYTES;
+
+export function rowContents(pieces: PieceStore, now: () => number): FileContents {
+	const missing = (file: string): ApiError => new ApiError(ERRORS.file_missing, { file });
+	return {
+		memory: MEMORY,
+		async create(file) {
+			let number = 0;
+			const blocks = inBlocks(PIECE_BYTES, async (bytes) => {
+				await pieces.put({ file, number, bytes, now: now() });
+				number += 1;
+			});
+			return {
+				write: blocks.write,
+				async finish() {
+					await blocks.end();
+					// The sweep takes an upload for given up that has written nothing for an hour.
+					if ((await pieces.touch({ file, now: now() })) === number) return;
+					throw new StoreUnavailable(
+						"unreachable",
+						"Bytes of the upload were removed, since it had paused for over an hour.",
+					);
+				},
+				done() {},
+				// The sweep finds what cannot be removed now.
+				drop: () => pieces.remove({ file }).catch(() => {}),
+			};
+		},
+
+		async open({ id, bytes }, { start, end }) {
+			const get = async (number: number): Promise<Uint8Array> => {
+				const piece = await pieces.get({ file: id, number });
+				if (piece?.length === Math.min(PIECE_BYTES, bytes - number * PIECE_BYTES)) return piece;
+				throw missing(id);
+			};
+			// Before the head of the answer is sent.
+			const first = end > start ? await get(Math.floor(start / PIECE_BYTES)) : undefined;
+			async function* read(): AsyncGenerator<Uint8Array, void> {
+				for (let at = start; at < end; ) {
+					const number = Math.floor(at / PIECE_BYTES);
+					const piece = at === start ? first! : await get(number);
+					const from = number * PIECE_BYTES;
+					yield piece.subarray(at - from, Math.min(piece.length, end - from));
+					at = from + PIECE_BYTES;
+				}
+			}
+			return { [Symbol.asyncIterator]: read, close: async () => {} };
+		},
+
+		remove: (file) => pieces.remove({ file }).catch(() => {}),
+
+		async sweep(ageMs) {
+			while ((await pieces.sweep({ before: now() - ageMs })) > 0);
+		},
+	};
+}

@@ -1,0 +1,30 @@
+/** Removes files that have expired, and bytes that no row refers to (D56). */
+import { unlessUnavailable } from "../../kernel/engine/context.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import { loop, type Service } from "../../kernel/system/loop.ts";
+import type { FileContents } from "./contents/contents.ts";
+
+const HOUR_MS = 3_600_000;
+const RETRY_MS = 60_000;
+
+/** Rows in one step, so that other operations get their turn. */
+const ROWS = 100;
+
+type Context = Pick<Kernel, "clock" | "cluster" | "events" | "now" | "store">;
+
+export function sweep(kernel: Context, contents: () => Promise<FileContents>): Service {
+	const { store, cluster } = kernel;
+	return loop({
+		clock: kernel.clock,
+		retryMs: RETRY_MS,
+		onError: unlessUnavailable(kernel, "removing files"),
+		step: async () => {
+			if (!cluster.leads("sweep")) return RETRY_MS;
+			while ((await store.files.expire({ now: kernel.now(), limit: ROWS })).length > 0);
+			// A file lives for an hour at least, so its bytes are old when it expires. An upload in progress, whose row is
+			// still to be stored, has written within the hour.
+			await (await contents()).sweep(HOUR_MS);
+			return HOUR_MS;
+		},
+	});
+}
