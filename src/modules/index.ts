@@ -4,6 +4,7 @@ import { audit } from "./audit/module.ts";
 import { backup } from "./backup/module.ts";
 import { console } from "./console/module.ts";
 import { docker } from "./docker/module.ts";
+import { files } from "./files/module.ts";
 import { gpus } from "./gpus/module.ts";
 import { httpWorkers } from "./http-workers/module.ts";
 import { logs } from "./logs/module.ts";
@@ -11,6 +12,7 @@ import { management } from "./management/module.ts";
 import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
+import { openaiAsync } from "./openai-async/module.ts";
 import { quotas } from "./quotas/module.ts";
 import { registries } from "./registries/module.ts";
 import { releases } from "./releases/module.ts";
@@ -24,11 +26,13 @@ export const MODULES: readonly ServiceModule[] = [
 	backup,
 	console,
 	docker,
+	files,
 	gpus,
 	httpWorkers,
 	logs,
 	management,
 	openai,
+	openaiAsync,
 	quotas,
 	registries,
 	releases,

@@ -1,12 +1,12 @@
 /** `/openai/*` (D32, protocol C): each request is a job. */
 import { ApiError } from "../../kernel/core/errors.ts";
-import { cut, type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../kernel/lib/json/json-text.ts";
+import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../kernel/lib/json/json-text.ts";
 import type { AdmitOutput, JobResult } from "../../kernel/core/jobs/job-view.ts";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
-import { RESULT_LIMIT } from "../../kernel/core/jobs/report.ts";
+import { resultOfChunks } from "./chunks.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
-import { OPENAI_SUBMISSION_OPTIONS, openaiInput, outputOf, singleResult } from "./translation.ts";
-import { usageIn } from "./usage.ts";
+import { OPENAI_SUBMISSION_OPTIONS, openaiInput, singleResult } from "./translation.ts";
+import { usageIn, usageText } from "./usage.ts";
 import { traceText } from "../../kernel/core/trace.ts";
 import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
 import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
@@ -98,16 +98,6 @@ async function readRequest(call: Call, route: string): Promise<{ input: JsonText
 	};
 }
 
-/** End of a large answer, with its `usage`. */
-const TAIL_BYTES = 4096;
-
-/** An error object for chunks over the result limit (protocol C.2). */
-const TOO_LARGE = JSON.stringify({
-	object: "error",
-	message: `The worker's stream has more than ${RESULT_LIMIT} bytes, too many for one answer. Set "stream": true.`,
-	code: 500,
-});
-
 interface WholeOptions {
 	tokens: TokenCounts;
 	/** Called with a JSON answer of up to {@link LARGE_BYTES} that is no error, before it is sent. */
@@ -139,29 +129,18 @@ async function answerOutput(call: Call, { job, output }: JobResult, { tokens, on
 	if (failure) return answerFailure(call, failure);
 	if (await answeredAsFile(call, body)) return;
 	if (small) onJson?.(stringOf(body), job.worker);
-	const end = typeof body === "string" ? body : cut(body, sizeOf(body) - TAIL_BYTES, sizeOf(body));
-	countTokens(call, { counts: tokens, endpoint: job.endpoint, usage: usageIn(stringOf(end)) });
+	countTokens(call, { counts: tokens, endpoint: job.endpoint, usage: usageIn(usageText(body)) });
 	await answer(call, body);
 }
 
-/** The only chunk's output, or a list of all. Undefined without chunks. */
-async function chunksAsResult(call: Call, { endpoint, id }: JobName): Promise<JsonText | undefined> {
+async function chunksAsResult(call: Call, job: JobName): Promise<JsonText | undefined> {
 	const { engine, caller } = call;
-	const outputs: string[] = [];
-	let size = 0;
-	const bounded = boundedReads(call, READ_BYTES, () => size * 2);
-	for (let from = 0; ; ) {
-		const found = await engine.jobs.streamFrom({ endpoint, id, from, waitMs: 0, caller, bounded });
-		for (const chunk of found.chunks) {
-			const output = outputOf(chunk);
-			outputs.push(output);
-			size += output.length;
-		}
-		if (size > RESULT_LIMIT) return TOO_LARGE;
-		from = found.next;
-		if (isFinal(found.state) || found.chunks.length === 0) break;
-	}
-	return outputs.length > 1 ? `[${outputs.join(",")}]` : outputs[0];
+	let held = 0;
+	const bounded = boundedReads(call, READ_BYTES, () => held * 2);
+	return await resultOfChunks(
+		(from) => engine.jobs.streamFrom({ ...job, from, waitMs: 0, caller, bounded }),
+		(size) => (held = size),
+	);
 }
 
 const GEN_AI_OPERATIONS: Readonly<Record<string, string>> = {

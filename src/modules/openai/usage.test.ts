@@ -1,6 +1,6 @@
 /** Numbers of tokens in answers of `/openai/*` (D52). */
 import { expect, it } from "vitest";
-import { usageIn } from "./usage.ts";
+import { usageDetailsIn, usageIn } from "./usage.ts";
 
 it.each([
 	['{"choices":[],"usage":{"prompt_tokens":6,"total_tokens":16,"completion_tokens":10}}', { input: 6, output: 10 }],
@@ -19,3 +19,12 @@ it.each([
 	[`{"usage":{"prompt_tokens":${"9".repeat(20)}}}`, {}],
 	["{}", undefined],
 ])("D52: %s has %j", (text, usage) => expect(usageIn(text)).toEqual(usage));
+
+it("reads which tokens were in a cache, and which were reasoning", () => {
+	const usage = {
+		...{ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } },
+		...{ completion_tokens: 7, completion_tokens_details: { reasoning_tokens: 5 } },
+	};
+	expect(usageDetailsIn(JSON.stringify({ usage }))).toEqual({ cached: 4, reasoning: 5 });
+	expect(usageDetailsIn("{}")).toEqual({});
+});

@@ -1,6 +1,6 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
 import { clientTrace } from "../../kernel/core/trace.ts";
-import { PAUSE_AFTER, receiverOf } from "../../kernel/core/webhooks.ts";
+import { PAUSE_AFTER, receiverOf, waitsOf } from "../../kernel/core/webhooks.ts";
 import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import type { SignedPost, PostAnswer } from "../../kernel/post/contract.ts";
 import type { Cluster } from "../../kernel/engine/cluster/cluster.ts";
@@ -9,7 +9,7 @@ import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
 import { busOf } from "../../kernel/events.ts";
 import type { LastAttempt } from "./delivery-queue.ts";
 import type { EVENTS } from "./events.ts";
-import { afterTry, sentBody, waitsOf } from "./schedule.ts";
+import { afterTry, sentBody } from "./schedule.ts";
 
 export interface WebhooksContext extends EngineContext {
 	endpoints: Endpoints;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stringOf } from "../../kernel/lib/json/json-text.ts";
-import { afterTry, sentBody, SPECIFIED_SCHEDULE, waitsOf } from "./schedule.ts";
+import { SPECIFIED_SCHEDULE, waitsOf } from "../../kernel/core/webhooks.ts";
+import { afterTry, sentBody } from "./schedule.ts";
 
 describe("schedules", () => {
 	it("D21: long goes on after the specified attempts, up to a day later", () => {

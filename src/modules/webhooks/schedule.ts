@@ -1,26 +1,6 @@
 /** Decides when a delivery is tried again, and builds the body of an attempt (spec 6, D21). */
-import { type DeliveryState, type Schedule, withoutUser } from "../../kernel/core/webhooks.ts";
+import { type DeliveryState, SPECIFIED_SCHEDULE, withoutUser } from "../../kernel/core/webhooks.ts";
 import { asOne, cut, type JsonText, piecesOf, sizeOf } from "../../kernel/lib/json/json-text.ts";
-
-/** Waits after a failed try, ms (spec 6). */
-export const SPECIFIED_SCHEDULE: readonly number[] = [10_000, 10_000];
-
-const MINUTE_MS = 60_000;
-const LONG_SCHEDULE: readonly number[] = [
-	...SPECIFIED_SCHEDULE,
-	MINUTE_MS,
-	5 * MINUTE_MS,
-	30 * MINUTE_MS,
-	120 * MINUTE_MS,
-	360 * MINUTE_MS,
-	720 * MINUTE_MS,
-	1440 * MINUTE_MS,
-];
-
-export function waitsOf(schedule: Schedule): readonly number[] {
-	if (typeof schedule !== "string") return schedule;
-	return schedule === "long" ? LONG_SCHEDULE : SPECIFIED_SCHEDULE;
-}
 
 export const DELIVERY_KEPT_MS = 7 * 86_400_000;
 
