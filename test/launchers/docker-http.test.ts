@@ -18,6 +18,7 @@ import { type AdapterImage, adapterImage } from "../../src/modules/docker/images
 import { transfers } from "../../src/modules/docker/images/transfers.ts";
 import { DockerLauncher } from "../../src/modules/docker/launcher.ts";
 import type { DockerSettings } from "../../src/modules/docker/settings.ts";
+import { importAdapterImage } from "../support/adapter-image.ts";
 import {
 	containersOf,
 	docker,
@@ -150,8 +151,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher with HTTP server
 	beforeAll(async () => {
 		await makeImage();
 		// So that starts fail at once, and are not only accepted.
-		const image = imageOf(adapterContent);
-		if (await image.isMissing()) await image.import({ signal: new AbortController().signal });
+		await importAdapterImage(ENV["DOCKER_HOST"]!);
 	}, 60_000);
 	afterAll(() => daemon.close());
 	afterEach(async () => {

@@ -1,9 +1,7 @@
 /** The docker launcher with a real daemon: the common contract, and what only containers do. */
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
@@ -12,64 +10,29 @@ import type { DockerSettings } from "../../src/modules/docker/settings.ts";
 import type { Exit, Handle, Launcher, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import type { WorkerUsage } from "../../src/kernel/core/workers/worker-usage.ts";
 import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
+import { importAdapterImage } from "../support/adapter-image.ts";
 import {
 	containersOf,
 	docker,
 	IMAGE,
 	makeImage,
 	noDocker,
+	processesIn,
 	processesOf,
 	removeAll,
 	TAKES_ALL_MEMORY,
 	titled,
 } from "../support/docker.ts";
 import { withSmi } from "../support/gpu-programs.ts";
-import { conformance, exitsOf } from "./index.ts";
+import { adapted, conformance, exitsOf, type Subject } from "./index.ts";
 import { until } from "../support/until.ts";
+import { ENV, folder, logDir, root, script, serviceId, type Spec, withSettings } from "./docker-workers.ts";
 import { SCRIPTS } from "./sample-workers.ts";
 
-const root = mkdtempSync(join(tmpdir(), "sluice-docker-"));
-const logDir = join(root, "logs");
-const serviceId = `test-${randomUUID()}`;
 /** A reading of a daemon takes up to a second. */
 const SLOW = { timeout: 15_000 };
 
-const ENV: Record<string, string> = { DOCKER_HOST: process.env["DOCKER_HOST"] ?? "" };
-const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
-
 afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-type Spec = WorkerSpec<DockerSettings>;
-
-function withSettings(spec: Spec, change: Partial<DockerSettings>): Spec {
-	return { ...spec, settings: { ...spec.settings, ...change } };
-}
-
-function script(text: string, change: Partial<Spec> = {}): Spec {
-	const workerId = `worker-${randomUUID()}`;
-	mkdirSync(join(root, workerId));
-	const settings: DockerSettings = {
-		type: "docker",
-		image: IMAGE,
-		command: ["sh", "-c", text],
-		volumes: [`${root}:${root}`],
-		network: "none",
-	};
-	return {
-		workerId,
-		endpoint: "sample",
-		env: { PATH: "/bin", PIDS: join(root, workerId) },
-		serviceId,
-		settings,
-		// Not loopback: the network `none` does not reach it.
-		url: "http://sluice.example:9",
-		gpus: [],
-		gpuCount: 0,
-		workersMax: 3,
-		stopGraceMs: 5000,
-		...change,
-	};
-}
 
 describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 	/** A container that is no worker. */
@@ -97,6 +60,8 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 
 	beforeAll(async () => {
 		await makeImage();
+		// Until the image of the adapter is there, a start of a worker with one is only accepted.
+		await importAdapterImage(ENV["DOCKER_HOST"]!);
 		const label = `foreign-${serviceId}`;
 		const command = ["run", "--detach", "--network", "none", "--label", label, IMAGE];
 		foreign = { container: await docker(...command, "/bin/sleep", "300") };
@@ -110,7 +75,7 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		await removeAll(`foreign-${serviceId}`);
 	}, 60_000);
 
-	conformance("docker", {
+	const subject: Subject = {
 		open: () => new DockerLauncher({ clock, logDir, serviceEnv: ENV, log() {} }),
 		spec: (behaviour) => script(SCRIPTS[behaviour], { serviceId: `${serviceId}-contract` }),
 		ready: (spec) => until(`${spec.workerId} is ready`, () => readdirSync(folder(spec)).includes("ready")),
@@ -118,6 +83,14 @@ describe.skipIf(noDocker !== undefined)(titled("docker launcher"), () => {
 		processes: ({ workerId }) => processesOf(workerId),
 		reused: () => foreign,
 		reportsAdopted: true,
+	};
+	conformance("docker", subject);
+	conformance("docker", {
+		...subject,
+		// On the network "none" an adapter would not reach its server.
+		spec: (behaviour) => adapted(withSettings(subject.spec(behaviour) as Spec, { network: "host" })),
+		processes: ({ workerId }) => processesIn(`sluice-${workerId}-server`),
+		adapted: "beside a container",
 	});
 
 	describe("stop", () => {

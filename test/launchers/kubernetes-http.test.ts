@@ -8,13 +8,9 @@ import { workerEnv } from "../../src/kernel/core/workers/worker-env.ts";
 import type { Handle, Launcher, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
-import { dockerDaemon } from "../../src/modules/docker/daemon.ts";
-import { connectionOf } from "../../src/modules/docker/hosts/connection.ts";
-import { adapterContent } from "../../src/modules/docker/images/adapter-files.ts";
-import { adapterImage } from "../../src/modules/docker/images/adapter-image.ts";
-import { transfers } from "../../src/modules/docker/images/transfers.ts";
 import { KubernetesLauncher } from "../../src/modules/kubernetes/launcher.ts";
 import type { KubernetesSettings } from "../../src/modules/kubernetes/settings.ts";
+import { importAdapterImage } from "../support/adapter-image.ts";
 import { dockerAt, IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import { freePort } from "../support/free-port.ts";
 import {
@@ -145,11 +141,7 @@ describe.skipIf(noKubernetes !== undefined)(
 		beforeAll(async () => {
 			place = await namespace(`sluice-${randomUUID().slice(0, 8)}`);
 			await makeImage(DOCKER);
-			const daemon = dockerDaemon(connectionOf({ DOCKER_HOST: DOCKER }));
-			const image = adapterImage({ daemon: () => daemon, transfers: transfers(clock), content: adapterContent });
-			if (await image.isMissing()) await image.import({ signal: new AbortController().signal });
-			adapter = await image.name();
-			daemon.close();
+			adapter = await importAdapterImage(DOCKER);
 		}, 120_000);
 		afterEach(async () => {
 			for (const launcher of opened.splice(0)) await launcher.close();

@@ -2,7 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type PlatformServer, platformServer } from "../support/platform-server.ts";
 import { systemClock } from "../../src/kernel/system/clock.ts";
@@ -62,21 +61,30 @@ async function docker(answers: Answers): Promise<{ daemon: Daemon; server: Platf
 	return { daemon, server };
 }
 
-/** How long the event loop was blocked at most, ms, and how much more memory than before was held. */
-async function cost(work: () => Promise<unknown>): Promise<{ blockedMs: number; memory: number }> {
+/**
+ * How long this thread computed at most before others had a turn, ms, however long the machine took for that; and how
+ * much more memory than before was held.
+ */
+async function cost(work: () => Promise<unknown>): Promise<{ computedMs: number; memory: number }> {
 	const held = (): number => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
 	const before = held();
 	let memory = 0;
-	const sample = setInterval(() => (memory = Math.max(memory, held() - before)), 5);
-	const delay = monitorEventLoopDelay({ resolution: 5 });
-	delay.enable();
+	let computedMs = 0;
+	let last = process.threadCpuUsage();
+	function sample(): void {
+		memory = Math.max(memory, held() - before);
+		const { user, system } = process.threadCpuUsage(last);
+		last = process.threadCpuUsage();
+		computedMs = Math.max(computedMs, (user + system) / 1000);
+	}
+	const samples = setInterval(sample, 5);
 	try {
 		await work();
 	} finally {
-		clearInterval(sample);
-		delay.disable();
+		clearInterval(samples);
+		sample();
 	}
-	return { blockedMs: delay.max / 1e6, memory };
+	return { computedMs, memory };
 }
 
 describe("one line of output without end", () => {
@@ -91,19 +99,19 @@ describe("one line of output without end", () => {
 			most: MUCH,
 			end: `\n${TIME.replace("1Z", "2Z")} next\n`,
 		}));
-		const { blockedMs, memory } = await cost(() => copyPod(client, { ...q, logDir }));
+		const { computedMs, memory } = await cost(() => copyPod(client, { ...q, logDir }));
 		expect(await total()).toBe(MUCH + "\nnext\n".length);
 		expect(written()).toMatch(/x\nnext\n$/);
-		expect(blockedMs).toBeLessThan(1000);
+		expect(computedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 
 	it("D47: of a container is written as it arrives, whatever length its frame announces", async () => {
 		const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
 		const { daemon } = await docker(() => ({ begin: Buffer.concat([header, Buffer.from(`${TIME} `)]), most: MUCH }));
-		const { blockedMs, memory } = await cost(() => copyContainer(daemon, "c", { ...q, logDir }));
+		const { computedMs, memory } = await cost(() => copyContainer(daemon, "c", { ...q, logDir }));
 		expect(await total()).toBeGreaterThan(MUCH - MIB);
-		expect(blockedMs).toBeLessThan(1000);
+		expect(computedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(HELD);
 	}, 30_000);
 });
@@ -152,9 +160,9 @@ describe("lines and frames", () => {
 describe("an answer without end is not read to its end", () => {
 	async function isRefused(server: PlatformServer, work: () => Promise<unknown>, error: RegExp): Promise<void> {
 		const failure = work().catch((error: Error) => error.message.slice(0, 200));
-		const { blockedMs, memory } = await cost(async () => expect(await failure).toMatch(error));
+		const { computedMs, memory } = await cost(async () => expect(await failure).toMatch(error));
 		expect(server.sent()).toBeLessThan(ENDLESS / 2);
-		expect(blockedMs).toBeLessThan(1000);
+		expect(computedMs).toBeLessThan(1000);
 		expect(memory).toBeLessThan(150 * MIB);
 	}
 	const tooLong = /^the (API server|Docker daemon) at \S+ sends more than 16 MiB at once/;

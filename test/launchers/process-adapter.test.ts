@@ -1,6 +1,5 @@
 /** Workers of the launcher process that are adapters, with a shell script in the place of an HTTP server. */
 import { afterAll, describe, expect, it } from "vitest";
-import { MAPPING_VARIABLE } from "../../src/kernel/core/workers/worker-env.ts";
 import type { Handle, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { ProcessLauncher } from "../../src/kernel/launchers/process/launcher.ts";
 import { sweepStrays } from "../../src/kernel/launchers/process/process-group.ts";
@@ -8,7 +7,7 @@ import { processTable } from "../../src/kernel/launchers/process/process-table.t
 import type { ProcessSettings } from "../../src/kernel/launchers/process/settings.ts";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
 import { untilTrue } from "../support/until.ts";
-import { exitsOf } from "./index.ts";
+import { adapted, exitsOf } from "./index.ts";
 import { lines, sampleWorkers } from "./sample-workers.ts";
 
 const samples = sampleWorkers();
@@ -21,12 +20,6 @@ afterAll(async () => {
 });
 
 type Spec = WorkerSpec<ProcessSettings>;
-
-/** Its server never listens. */
-function adapted(spec: Spec): Spec {
-	const mapping = JSON.stringify({ port: 1, ready: { everyMs: 10_000 } });
-	return { ...spec, adapter: { mapping, port: 1 }, env: { ...spec.env, [MAPPING_VARIABLE]: mapping } };
-}
 
 describe.runIf(process.platform === "linux")("an adapter of the process launcher", () => {
 	it("ends with its server, whose exit code and output are the worker's", async () => {

@@ -8,7 +8,7 @@ import { ProcessLauncher } from "../../src/kernel/launchers/process/launcher.ts"
 import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
 import type { ProcessSettings } from "../../src/kernel/launchers/process/settings.ts";
 import { sweepStrays } from "../../src/kernel/launchers/process/process-group.ts";
-import { conformance, exitsOf } from "./index.ts";
+import { adapted, conformance, exitsOf, type Subject } from "./index.ts";
 import { until } from "../support/until.ts";
 import { lines, runs, sampleWorkers } from "./sample-workers.ts";
 
@@ -22,14 +22,22 @@ afterAll(async () => {
 	samples.clear();
 });
 
-conformance("process", {
+const subject: Subject = {
 	...samples,
 	open,
 	reused: (handle) => ({
 		...handle,
 		startTime: typeof handle["startTime"] === "number" ? handle["startTime"] + 1 : "earlier",
 	}),
-});
+};
+
+conformance("process", subject);
+if (linux)
+	conformance("process", {
+		...subject,
+		spec: (behaviour) => adapted(samples.spec(behaviour)),
+		adapted: "beside a child",
+	});
 
 function withSettings(
 	spec: WorkerSpec<ProcessSettings>,

@@ -1,10 +1,11 @@
-/** Idle workers make room for one that its platform cannot place (D28). */
+/** Workers make room for one that its platform cannot place (D28). */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { MIN_STAY_MS, TURN_MS } from "../../src/modules/gpus/placement/eviction.ts";
 import type { LauncherDefinition } from "../../src/kernel/launchers/definition.ts";
 import type * as Registry from "../../src/kernel/launchers/index.ts";
 import { advanceUntil, manualClock } from "../support/manual-clock.ts";
 import { endWith } from "../spec/hand-worker.ts";
+import { wantWorkers } from "../spec/wanted-workers.ts";
 import { call, startService, type TestService } from "../support/service.ts";
 import { announce, platform, state } from "./pretend/launcher.ts";
 
@@ -41,6 +42,9 @@ beforeAll(async () => {
 			owner: settings("few", { scalerType: "REQUEST_COUNT", scalerValue: 1 }),
 			modest: settings("few"),
 			others: settings("many"),
+			night: settings("days", { priority: "high" }),
+			dusk: settings("days", { priority: "high" }),
+			day: settings("days"),
 			changed: settings("own", { workersMin: 1, workersMax: 1, gpusPerWorker: 0 }),
 		},
 		clock,
@@ -99,6 +103,33 @@ it("D28: the longest idle worker of the same GPUs ends for a job that waits, and
 	expect(room).toEqual({ since: iso(stopped[0]!.at), until: iso(placedAt) });
 	expect((await get("/v1/endpoints/kept/workers")).workers).toHaveLength(1);
 	expect(stopped).toHaveLength(1);
+});
+
+it("D28, D57: low-priority jobs make room for any other, and a waiting worker that no job needs goes", async () => {
+	const wanted = wantWorkers(service);
+	const started = async (endpoint: string): Promise<string> => {
+		const event = service.next("worker.launched", (facts) => facts.endpoint === endpoint);
+		wanted.set(endpoint, 1);
+		await clock.advance(1000);
+		return (await event).worker;
+	};
+	const waits = (workerId: string): void =>
+		announce.notice({ workerId, state: "waiting", code: "queued", message: "Resources." });
+	state.queueing = false;
+	const low = { input: { holdMs: TURN_MS }, policy: { lowPriority: true } };
+	await call(service.url, "/v2/night/run", { body: low });
+	const night = await started("night");
+	state.queueing = true;
+	const dusk = await started("dusk");
+	waits(dusk);
+	stopped = [];
+	const began = clock.now();
+	waits((await launched("day")).worker);
+	await advanceUntil(clock, () => stopped.length > 0, 500);
+	expect(stopped).toMatchObject([{ worker: dusk, why: "it does not run yet, and room is made for endpoint day" }]);
+	expect(clock.now() - began, "within the turn").toBeLessThan(TURN_MS / 2);
+	await advanceUntil(clock, () => stopped.length > 1, 500);
+	expect(stopped[1]).toMatchObject({ worker: night, why: "it makes room for endpoint day" });
 });
 
 it("D28: room is made for the endpoint that waits without a GPU: others give up their waiting workers", async () => {

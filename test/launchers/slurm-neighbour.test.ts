@@ -3,35 +3,16 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { systemClock as clock } from "../../src/kernel/system/clock.ts";
-import type { Handle, Launcher } from "../../src/kernel/launchers/launcher.ts";
-import { SlurmLauncher } from "../../src/modules/slurm/launcher.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Handle } from "../../src/kernel/launchers/launcher.ts";
 import { folderOf } from "../../src/modules/slurm/script.ts";
-import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
-import { logDir, root, script } from "./slurm-workers.ts";
+import { noSlurm, titled } from "../support/slurm.ts";
+import { root, script, suiteOfSlurm } from "./slurm-workers.ts";
 
 const noUser = noSlurm ?? (process.getuid?.() === 0 ? undefined : "it needs root, to act as another user");
 
 describe.skipIf(noUser !== undefined)(titled("another user of the cluster"), () => {
-	const opened: Launcher[] = [];
-	let cluster: SlurmCluster;
-	beforeAll(async () => {
-		cluster = await startSlurm();
-	}, 60_000);
-	afterEach(async () => {
-		for (const launcher of opened.splice(0)) await launcher.close();
-	});
-	afterAll(() => {
-		cluster.remove();
-		rmSync(root, { recursive: true, force: true });
-	});
-	function open(): Launcher {
-		const serviceEnv = { ...(process.env as Record<string, string>), ...cluster.env };
-		const launcher = new SlurmLauncher({ clock, logDir, serviceEnv, log() {} });
-		opened.push(launcher);
-		return launcher;
-	}
+	const { cluster, open } = suiteOfSlurm();
 
 	let shared: string;
 	beforeEach(() => {
@@ -54,7 +35,7 @@ describe.skipIf(noUser !== undefined)(titled("another user of the cluster"), () 
 		const spec = script("exec true", { sharedDir: shared, image: "x", volumes: ["models:/runpod-volume"] });
 		neighbour(attack(dirname(folderOf(spec))));
 		await expect(open().start(spec)).rejects.toThrow(why);
-		expect(await cluster.jobs(spec.workerId)).toEqual([]);
+		expect(await cluster().jobs(spec.workerId)).toEqual([]);
 		expect(readdirSync(shared, { recursive: true, encoding: "utf8" }).join()).not.toContain(".env");
 	});
 

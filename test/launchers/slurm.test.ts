@@ -1,6 +1,5 @@
 /** The slurm launcher with a real Slurm: the common contract, and what only batch jobs do. */
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { systemClock as clock } from "../../src/kernel/system/clock.ts";
 import type { Exit, Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
@@ -11,9 +10,9 @@ import { folderOf, variablesPath } from "../../src/modules/slurm/script.ts";
 import type { SlurmSettings } from "../../src/modules/slurm/settings.ts";
 import { noSlurm, type SlurmCluster, startSlurm, titled } from "../support/slurm.ts";
 import { until } from "../support/until.ts";
-import { conformance, exitsOf } from "./index.ts";
+import { adapted, conformance, exitsOf, type Subject } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
-import { logDir, pidsOf, ready, release, root, script, serviceId, TOKEN } from "./slurm-workers.ts";
+import { logDir, pidsOf, ready, release, root, script, serviceId } from "./slurm-workers.ts";
 
 const QUERY_MS = 200;
 const endpoints = [{ id: "sample", settings: { type: "slurm", sharedDir: root } }];
@@ -71,7 +70,7 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 		return await exits.next(spec.workerId);
 	}
 
-	conformance("slurm", {
+	const subject: Subject = {
 		open: () => new SlurmLauncher({ clock, logDir, serviceEnv, log() {}, queryMs: QUERY_MS }),
 		spec: (behaviour) => script(SCRIPTS[behaviour]),
 		ready,
@@ -80,42 +79,33 @@ describe.skipIf(noSlurm !== undefined)(titled("slurm launcher"), () => {
 		reused: (handle) => ({ ...handle, ...foreign }),
 		reportsAdopted: true,
 		queues: true,
+	};
+	conformance("slurm", subject);
+	conformance("slurm", {
+		...subject,
+		spec: (behaviour) => adapted(subject.spec(behaviour)),
+		adapted: "beside a child",
 	});
 
-	describe("secrets", () => {
-		it("D26: the token is in no command line, job record, script or log; its file is private and brief", async () => {
-			const { launcher } = open();
-			const spec = script(`${SCRIPTS.runs}`);
-			const { job } = await launcher.start(spec);
-			await ready(spec);
-			const file = join(folderOf(spec), `worker-${spec.workerId}.env`);
-			expect(readFileSync(file, "utf8")).toBe("");
-			const seen = [
-				await cluster.run("scontrol", "show", "job", "--details", String(job)),
-				await cluster.run("scontrol", "write", "batch_script", String(job), "-"),
-				await cluster.run("squeue", "--noheader", "--job", String(job), "--Format=ALL:.1000").catch(() => ""),
-				readFileSync(logPath(logDir, spec.workerId), "utf8"),
-				...pidsOf(spec).map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8")),
-			];
-			expect(seen[0]).toContain(spec.workerId);
-			expect(seen[1]).toContain("exec");
-			expect(seen.filter((text) => text.includes(TOKEN))).toEqual([]);
-			expect(readFileSync(`/proc/${pidsOf(spec)[0]}/environ`, "utf8")).toContain(TOKEN);
-			await launcher.stop(spec.workerId, 0);
+	it("D18: a stop that comes before the batch script runs ends the worker as soon as it does", async () => {
+		let signals = 0;
+		const { launcher } = open(async (program, ...rest) => {
+			const output = await command(program, ...rest);
+			if (program === "scancel") signals += 1;
+			return output;
 		});
-
-		it("D26: while the job waits the file is for this user only; it goes with a cancelled job", async () => {
-			const { launcher, noticed } = open();
-			const spec = script(SCRIPTS.runs, { options: ["--begin=now+1hour"] });
+		const spec = script(SCRIPTS.runs);
+		const goOn = cluster.holdNode();
+		try {
 			await launcher.start(spec);
-			const file = join(folderOf(spec), `worker-${spec.workerId}.env`);
-			expect(readFileSync(file, "utf8")).toContain(TOKEN);
-			expect(statSync(file).mode & 0o777).toBe(0o600);
-			expect(statSync(folderOf(spec)).mode & 0o777).toBe(0o700);
-			await noticed(spec, "waiting");
-			await launcher.stop(spec.workerId, 600_000);
-			expect(() => statSync(file)).toThrow("ENOENT");
-		});
+			await until("its job is placed", async () => (await cluster.active(spec.workerId))[0]?.state === "RUNNING");
+			const stopped = launcher.stop(spec.workerId, 600_000);
+			await until("the job was signalled", () => signals > 1);
+			goOn();
+			await stopped;
+		} finally {
+			goOn();
+		}
 	});
 
 	describe("notices", () => {

@@ -82,18 +82,18 @@ export async function containersOf(label: string): Promise<string[]> {
 	return ids.split("\n").filter((id) => id !== "");
 }
 
-/**
- * How many processes run in the containers of a worker, without init processes and the pauses of
- * scripts.
- */
+/** How many processes run in the containers of a worker, without init processes and the pauses of scripts. */
 export async function processesOf(workerId: string): Promise<number> {
 	let count = 0;
-	for (const id of await containersOf(`sluice.worker=${workerId}`)) {
-		const rows = (await docker("top", id, "-eo", "pid,args").catch(() => "")).split("\n").slice(1);
-		const commands = rows.map((row) => row.replace(/^\s*\d+\s+/, ""));
-		count += commands.filter((each) => !/^(\/sbin\/docker-init|sleep 0)/.test(each)).length;
-	}
+	for (const id of await containersOf(`sluice.worker=${workerId}`)) count += await processesIn(id);
 	return count;
+}
+
+/** As {@link processesOf}, in one container by id or name, 0 if it is missing. `run`: `docker` of another daemon. */
+export async function processesIn(container: string, run = docker): Promise<number> {
+	const rows = (await run("top", container, "-eo", "pid,args").catch(() => "")).split("\n").slice(1);
+	const commands = rows.map((row) => row.replace(/^\s*\d+\s+/, ""));
+	return commands.filter((each) => !/^(\/sbin\/docker-init|sleep 0)/.test(each)).length;
 }
 
 /** Removes all containers with this label. */

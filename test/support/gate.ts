@@ -30,7 +30,7 @@ export const GROUPS: readonly Group[] = [
 		name: "Kubernetes",
 		files: [
 			...named("e2e", ["deploy-kubernetes", "kubernetes", "kubernetes-guide"]),
-			...named("launchers", ["kubernetes", "kubernetes-guide"]),
+			...named("launchers", ["kubernetes", "kubernetes-guide", "kubernetes-http"]),
 			...named("cluster", ["kubernetes"]),
 		],
 		of: [
@@ -43,8 +43,19 @@ export const GROUPS: readonly Group[] = [
 	},
 	{
 		name: "Slurm",
-		files: [...named("e2e", ["slurm"]), ...named("launchers", ["slurm", "slurm-http", "slurm-neighbour"])],
+		files: [
+			...named("e2e", ["slurm"]),
+			...named("launchers", ["slurm", "slurm-http", "slurm-neighbour", "slurm-secrets"]),
+		],
 		of: ["src/modules/slurm", "src/kernel/launchers", "test/support/slurm.ts", "test/support/slurm-cluster.sh"],
+	},
+	{
+		name: "containers of one daemon",
+		files: [
+			...named("e2e", ["docker", "docker-pull", "docker-replace"]),
+			...named("launchers", ["docker", "docker-http", "docker-images"]),
+		],
+		of: ["src/modules/docker", "src/kernel/launchers", "packages/worker/src", "test/support/docker.ts"],
 	},
 	{
 		name: "two Docker hosts",
@@ -81,7 +92,10 @@ export const GROUPS: readonly Group[] = [
 	},
 	{
 		name: "faults of PostgreSQL",
-		files: named("store", ["postgres-commit-faults", "postgres-faults", "postgres-server-faults"]),
+		files: named("store", [
+			...["postgres-commit-faults", "postgres-faults", "postgres-server", "postgres-server-faults"],
+			...["postgres-standby", "postgres-vacuum"],
+		]),
 		of: ["src/kernel/store/postgres", "src/kernel/store/operations"],
 	},
 	{

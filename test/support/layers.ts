@@ -49,7 +49,11 @@ const DOMAINS = [
 ];
 
 /** What modules decide, as the kernel asks for it. */
-const POLICIES = ["kernel/engine/releases/policy.ts", "kernel/engine/scaling/placement.ts"];
+const POLICIES = [
+	"kernel/engine/releases/policy.ts",
+	"kernel/engine/scaling/placement.ts",
+	"kernel/engine/stored-files.ts",
+];
 
 function engineRows(): Record<string, readonly string[]> {
 	const rows: Record<string, readonly string[]> = {
@@ -277,6 +281,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 	}),
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
+	...moduleRows("files", { "contents/folder.ts": ["node"] }),
+	"modules/files/commands/": commandsOf("files"),
 	...moduleRows("gpus", {}, [
 		"kernel/engine/workers/worker-registry.ts",
 		"kernel/engine/workers/worker-transitions.ts",
@@ -326,6 +332,11 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"node:fs",
 	],
 	...moduleRows("openai", {}, ["kernel/engine/metrics/labelled.ts"]),
+	...moduleRows("openai-async", {}, [
+		"kernel/engine/metrics/labelled.ts",
+		...["chunks", "error-form", "failures", "translation", "usage"].map((name) => `modules/openai/${name}.ts`),
+	]),
+	"modules/openai-async/commands/": [...commandsOf("openai-async"), "kernel/system/clock.ts"],
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {

@@ -56,6 +56,8 @@ export interface SlurmCluster {
 	/** SIGKILL to slurmctld, after it saved the jobs that it has now, unless `saved` is false. */
 	killController(q?: { saved?: boolean }): Promise<void>;
 	startController(): Promise<void>;
+	/** Stops slurmd, so that jobs are placed and do not begin; the returned function lets it go on. */
+	holdNode(): () => void;
 	remove(): void;
 }
 
@@ -128,6 +130,11 @@ export async function startSlurm(gpus = GPUS): Promise<SlurmCluster> {
 			const options = { env: { ...process.env, ...env }, detached: true, stdio: "ignore" } as const;
 			spawn("slurmctld", ["-L", join(folder, "slurmctld.log")], options).unref();
 			await until("slurmctld to answer", () => run("scontrol", "ping"));
+		},
+		holdNode() {
+			const pid = Number(readFileSync(join(folder, "slurmd.pid"), "utf8"));
+			process.kill(pid, "SIGSTOP");
+			return () => void process.kill(pid, "SIGCONT");
 		},
 		remove,
 	};

@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SPECIFICATION, TITLES } from "../modules.ts";
+import { NEEDS, SPECIFICATION, TITLES } from "../modules.ts";
 
 export const FOLDER = fileURLToPath(new URL("../../src/modules/", import.meta.url));
 
@@ -16,11 +16,16 @@ export function moduleNames(): string[] {
 		.map(({ name }) => name);
 }
 
+/** The module, and those that go with it. */
+export function withThoseThatNeed(name: string): string[] {
+	return [name, ...moduleNames().filter((each) => NEEDS[each] === name)];
+}
+
 /** The text of a list without what it imports of the module's folder. */
 export function listWithout(text: string, name: string): string {
 	let left = text;
 	for (const [line, imported] of text.matchAll(new RegExp(`^import \\{ (\\w+) \\} from "\\./${name}/.*\\n`, "gm")))
-		left = left.replace(line, "").replace(new RegExp(`\\b${imported}\\b(, ?)?`), "");
+		left = left.replace(line, "").replace(new RegExp(`(?<![\\w/-])${imported}\\b(?!-)(, ?)?`), "");
 	return left;
 }
 
@@ -32,7 +37,7 @@ export function withoutModule(name: string) {
 		name: `without-module-${name}`,
 		enforce: "pre" as const,
 		transform: (code: string, id: string) =>
-			LISTS.some((list) => id === join(FOLDER, list)) ? listWithout(code, name) : undefined,
+			LISTS.some((list) => id === join(FOLDER, list)) ? withThoseThatNeed(name).reduce(listWithout, code) : undefined,
 	};
 }
 

@@ -1,5 +1,5 @@
 /** How many workers an endpoint wants, for those that start them outside of Sluice (D27). */
-import { desiredWorkers } from "../../kernel/core/workers/autoscaling.ts";
+import { desiredWorkers, leastWorkers } from "../../kernel/core/workers/autoscaling.ts";
 import type { EngineContext } from "../../kernel/engine/context.ts";
 import type { Endpoints } from "../../kernel/engine/endpoints/endpoints.ts";
 
@@ -11,9 +11,11 @@ export async function demand(d: EngineContext & { endpoints: Endpoints }, id: st
 		d.store.jobs.waiting({ endpoint: id, now }),
 		d.store.jobs.counts({ endpoint: id, now }),
 	]);
-	const { jobs: waiting, oldestQueuedAt = now } = d.endpoints.paused(id) ? { jobs: 0 } : waits;
+	const isPaused = d.endpoints.paused(id);
+	const { jobs: waiting, oldestQueuedAt = now } = isPaused ? { jobs: 0 } : waits;
 	const running = counts.inProgress;
-	const { workersMin, workersMax, scalerType, scalerValue } = endpoint;
+	const { workersMax, scalerType, scalerValue } = endpoint;
+	const workersMin = leastWorkers(endpoint, isPaused ? 0 : (d.hooks.wantedWorkers?.(id) ?? 0));
 	const wanted = desiredWorkers(
 		{ ...NO_WORKERS, waiting, inProgress: running },
 		{

@@ -21,8 +21,7 @@ export async function openMetrics(kernel: Kernel): Promise<OpenModule> {
 		endpointDemand: ({ params }) => demand(kernel, params.endpoint),
 		feed: (call) => sendFeed(call, feed),
 		// Most of the module: a service whose `/metrics` no collector reads does not load it.
-		metrics: async (call) =>
-			(await import("./prometheus-api.ts")).prometheus(call, { measured, families: kernel.families }),
+		metrics: async (call) => (await import("./prometheus-api.ts")).prometheus(call, { ...kernel, measured }),
 	};
 	return { handlers, services: [feed.service] };
 }

@@ -140,6 +140,16 @@ describe("exitOf", () => {
 		});
 	});
 
+	it.each(["NonZeroExitCode ExitCode=1:0", "JobLaunchFailure ExitCode=0:0", "RaisedSignal:9(Killed) ExitCode=0:9"])(
+		"D28, D34: the end of a second start is no crash of the worker: %s",
+		(how) => {
+			const end = endInRecord(`JobId=12 JobName=x JobState=FAILED Reason=${how} BatchHost=n1`)!;
+			const message = "Slurm job 12 on node n1 was started twice: the controller lost the record of its first start.";
+			expect(exitOf(end, "12", { hasLostStart: true })).toEqual({ reason: { code: "deleted", crash: false, message } });
+			expect(exitOf({ ...end, state: "COMPLETED" }, "12", { hasLostStart: true })).toEqual({ code: 0 });
+		},
+	);
+
 	it("D29: a state that no row names is said in Slurm's word", () => {
 		expect(of("JobState=LAUNCH_LATE Reason=None ExitCode=0:0").reason).toEqual({
 			code: "deleted",

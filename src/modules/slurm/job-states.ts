@@ -104,12 +104,15 @@ export function endInAccounting(output: string, name: string): JobEnd | undefine
 	return undefined;
 }
 
+/** `hasLostStart`: the end is that of a second start, which the node may have refused. */
 export function exitOf(
 	{ state, exitCode = "", reason = "", node }: JobEnd,
 	job: string,
+	{ hasLostStart = false } = {},
 ): Pick<Exit, "code" | "signal" | "reason"> {
 	const [code = 0, signal = 0] = exitCode.split(":").map(Number);
 	if (state === "COMPLETED") return { code: 0 };
+	if (state === "FAILED" && hasLostStart) return { reason: startedTwice(nameOf(job, node)) };
 	if (state === "FAILED" && signal > 0) return { signal: signalName(signal) };
 	if (state === "FAILED" && code > 0) return { code };
 	return { reason: endReason(nameOf(job, node), state, state === "FAILED" ? reason : "") };
@@ -137,12 +140,7 @@ export function faultIn(
 				`${job} ended before it read its variables in ${unreadIn}: launcher.sharedDir must be the same ` +
 				"folder on the nodes.",
 		};
-	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN))
-		return {
-			code: "deleted",
-			crash: false,
-			message: `${job} was started twice: the controller lost the record of its first start.`,
-		};
+	if (end.exitCode === `${STARTED_AGAIN}:0` && output.includes(AGAIN)) return startedTwice(job);
 	if (end.exitCode === `${NO_ADAPTER}:0` && output.includes(ADAPTER_FAILS))
 		return {
 			code: "config",
@@ -162,6 +160,11 @@ export function faultIn(
 		crash: true,
 		message: `${job} could not run ${q.program ?? "the command"}: ${why} (exit code ${code}).`,
 	};
+}
+
+function startedTwice(job: string): ExitReason {
+	const message = `${job} was started twice: the controller lost the record of its first start.`;
+	return { code: "deleted", crash: false, message };
 }
 
 /** Removes Slurm's own notes about signals from the output. */

@@ -1,6 +1,6 @@
 /** The watch over batch jobs, on real folders, with a Slurm that prints what a test says. */
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -192,6 +192,41 @@ it.each(["the file of a stray", "scancel"])(
 		await launcher.close();
 	},
 );
+
+it.each([
+	["that the controller shows as pending after its start", ["PENDING", "PENDING"], "deleted"],
+	["that starts while the queue is read", ["PENDING", "RUNNING"], undefined],
+])("D34: a job %s and that then fails has crashed only if its worker has", async (_, states, code) => {
+	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));
+	onTestFinished(() => rmSync(shared, { recursive: true, force: true }));
+	const folder = join(shared, "sluice-s", "one");
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const name = nameOf({ serviceId: "s", endpoint: "one", workerId: "w" });
+	const file = variablesPath(folder, "w");
+	// An adoption reads the queue, too.
+	const left = ["RUNNING", ...states];
+	const asked: number[] = [];
+	const clock = manualClock();
+	const run: RunCommand = async (program) => {
+		// A second start that the node refuses.
+		if (program === "scontrol") return `JobId=7 JobName=${name} JobState=FAILED Reason=NonZeroExitCode ExitCode=1:0`;
+		if (program !== "squeue") return "";
+		asked.push(clock.now());
+		const state = left.shift() ?? "FAILED";
+		// It has read its variables when the answer is there.
+		writeFileSync(file, "");
+		return `7|${state}|None|1:00|1:00|${name}\n`;
+	};
+	const { launcher, lines } = opened({ clock, run, shared });
+	const exits: Exit[] = [];
+	launcher.onExit((exit) => exits.push(exit));
+	expect(await launcher.adopt("w", { job: "7", name, folder }, "s")).toBe(true);
+	await clock.advance(20_000);
+	expect([left, exits.length, exits[0]?.code, exits[0]?.reason?.code]).toEqual([[], 1, code ? undefined : 1, code]);
+	expect(lines).toHaveLength(code ? 1 : 0);
+	expect(asked[2], "asked again at once").toBe(asked[1]);
+	await launcher.close();
+});
 
 it("the adapter of a worker is put into its shared folder, and gets the signals of the job", async () => {
 	const shared = mkdtempSync(join(tmpdir(), "sluice-slurm-"));

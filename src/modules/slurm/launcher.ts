@@ -158,8 +158,11 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 			throw new Error(`Slurm does not show its job ${job}`);
 		await endInGrace(this.clock, worker, {
 			terminate: async () => {
-				await this.#queue.terminate(job, { step, started: await mayHaveStarted(worker) });
+				const started = await mayHaveStarted(worker);
+				await this.#queue.terminate(job, { step, started });
 				this.#wake.abort();
+				// A job that runs takes no signal before its batch script does.
+				return started;
 			},
 			hasEnded: () => worker.hasEnded,
 			signal: over.signal,
@@ -250,7 +253,12 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		if (!this.isWatched(worker)) return;
 		const row = worker.rowIn(rows);
 		if (row && isActive(row.state)) {
+			const { id, job, hasLostStart } = worker;
 			if (!(await worker.isOutdated(row))) this.notice(worker, noticeOf(row, worker.drainBeforeS));
+			// At once, because Slurm corrects its state soon.
+			else if (!worker.hasLostStart) this.#wake.abort();
+			else if (!hasLostStart)
+				this.log(`Slurm has no record of the start of worker ${id}, and ends it to start job ${job} again`);
 		} else if (row || (await worker.isLost(this.clock.now()))) await this.#finish(worker, row !== undefined);
 	}
 
@@ -259,7 +267,7 @@ export class SlurmLauncher extends WatchedWorkers<Worker, SlurmSpec> implements 
 		const { id, job, name, folder, program } = worker;
 		const end = (await this.#queue.endOf(job, name)) ?? { state: isPresent ? "COMPLETED" : "UNKNOWN" };
 		if (!this.isWatched(worker)) return;
-		const { reason, ...how } = exitOf(end, job);
+		const { reason, ...how } = exitOf(end, job, worker);
 		// Where Slurm has no record, only the absence of the file keeps the job from running again.
 		const isUnread = await (isPresent ? this.#tryToRemoveFile(worker) : removeFile(worker));
 		const output = await tail(logPath(this.logDir, id));

@@ -21,6 +21,9 @@ export class Worker extends WatchedWorker {
 	readonly step: number | undefined;
 	/** Whether the queue has shown the job with this name. */
 	isSeen = false;
+	/** Whether the queue has shown the job as waiting after its start, because the controller lost the record of it. */
+	hasLostStart = false;
+	#hasStarted = false;
 	#missing = 0;
 	/** When the worker's file was removed because Slurm has no record of its job. */
 	#lostAt: LocalMs | undefined;
@@ -52,9 +55,15 @@ export class Worker extends WatchedWorker {
 		return now - this.#lostAt >= WATCHDOG_MS;
 	}
 
-	/** Whether the controller restarted with an old state, which Slurm corrects within seconds. */
+	/**
+	 * Whether the controller restarted with an old state, which Slurm corrects within seconds: it ends the worker and
+	 * starts the job again. A job may have started since the query, so only a later one shows a lost start.
+	 */
 	async isOutdated(row: JobRow): Promise<boolean> {
-		return isWaiting(row.state) && (await hasStarted(this));
+		if (!isWaiting(row.state)) return false;
+		this.hasLostStart = this.#hasStarted;
+		this.#hasStarted ||= await hasStarted(this);
+		return this.#hasStarted;
 	}
 }
 

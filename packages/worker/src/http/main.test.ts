@@ -122,7 +122,7 @@ describe("sluice-http", () => {
 		const scripted = await service();
 		scripted.give({ id: "a", input: 1 });
 		const source =
-			"if (body) console.log('begun'), process.once('SIGUSR2', () => response.end(body)); else response.end()";
+			"if (body) process.once('SIGUSR2', () => response.end(body)), console.log('begun'); else response.end()";
 		const started = program(["--", ...SERVER(source)], withMapping(scripted, {}));
 		const [, pid] = await started.printed(/pid (\d+)/);
 		await started.printed(/begun/);

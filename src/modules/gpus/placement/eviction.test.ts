@@ -27,6 +27,7 @@ function query(q: {
 }
 
 const idle = { idleSince: NOW - 1000 };
+const low = { busyLow: true, readyMs: MIN_STAY_MS };
 
 describe("evictable", () => {
 	it.each<[string, Parameters<typeof query>[0], string[]]>([
@@ -82,6 +83,32 @@ describe("evictable", () => {
 			["w"],
 		],
 		[
+			"one with low-priority jobs only within its turn, even of a higher priority",
+			{ holders: [holder("w", low), holder("v", { ...low, endpoint: "c" })], priorities: { c: "high" } },
+			["w", "v"],
+		],
+		["not that one within its stay", { holders: [holder("w", { ...low, readyMs: MIN_STAY_MS - 1 })] }, []],
+		["not that one of the minimum", { holders: [holder("w", low)], workersMin: 1 }, []],
+		["not that one of the same endpoint", { holders: [holder("w", { ...low, endpoint: "a" })] }, []],
+		["not that one without a job", { holders: [holder("w", low)], mayEvict: false }, []],
+		[
+			"that one whatever the asking endpoint has",
+			{ holders: [holder("w", low), holder("own", { endpoint: "a" })] },
+			["w"],
+		],
+		[
+			"idle before those with low-priority jobs, these before a lower priority",
+			{
+				holders: [
+					holder("lower", { endpoint: "c" }),
+					holder("low-jobs", { ...low, endpoint: "d" }),
+					holder("idle", { endpoint: "d", ...idle }),
+				],
+				priorities: { c: "low", d: "high" },
+			},
+			["idle", "low-jobs", "lower"],
+		],
+		[
 			"idle before busy, low before normal",
 			{
 				holders: [
@@ -97,6 +124,12 @@ describe("evictable", () => {
 	])("D28: %s", (_, q, expected) => {
 		expect(evictable(query(q)).map(({ worker }) => worker)).toEqual(expected);
 	});
+});
+
+it("D28: what becomes free first is that of low-priority jobs, which have no turn", () => {
+	const holders = [holder("w", { readyMs: TURN_MS - 5000 }), holder("v", { ...low, readyMs: MIN_STAY_MS - 2000 })];
+	expect(evictable(query({ holders }))).toEqual([]);
+	expect(evictable(query({ holders }), { later: true }).map(({ worker }) => worker)).toEqual(["v", "w"]);
 });
 
 describe("firstThatSuffice", () => {

@@ -1,19 +1,20 @@
 /**
  * Which workers make room for a worker of another endpoint (D28). Idle ones leave at once, but none in the first 10 s
  * after its first call: asleep where they can sleep and the asking endpoint uses GPUs of this machine, else stopped.
- * Busy ones finish their jobs first, and leave for a higher priority. Among equals a busy one makes room once its turn
- * is over, and only if the asking endpoint has no GPU or ends up with no more than the other keeps. Without this rule
- * one busy endpoint could starve the others.
+ * Busy ones finish their jobs first, and leave for a higher priority; one that has only low-priority jobs ranks below
+ * every priority. Among equals a busy one makes room once its turn is over, and only if the asking endpoint has no GPU
+ * or ends up with no more than the other keeps. Without this rule one busy endpoint could starve the others.
  *
  * Of these leave the fewest that suffice:
- * - for GPUs of this machine those that free enough of them (`gpu-allocation.ts`);
+ * - for GPUs of this machine (process, and Docker without `hosts`) those that free enough (`gpu-allocation.ts`);
  * - on Docker hosts, where the new worker is `unschedulable`, those whose end gives it a place;
  * - on Kubernetes, if the cluster reports `Insufficient` for the GPU resource, Pods of the same context, GPU resource,
  *   GPU type, node selector and affinity; on Slurm, if the job waits for `Resources` or `Priority`, jobs of the
  *   same partition, GPU type and constraint. Both wait 5 s first.
  *
- * On Docker hosts, Kubernetes and Slurm workers of endpoints behind, which wait too, are stopped as well. Each platform
- * answers in `roomFor` of the `launcher.ts` of its module; `platform-room.ts` asks it.
+ * On Docker hosts, Kubernetes and Slurm workers that wait too are stopped as well, if their endpoint ranks lower or
+ * makes room itself (`rivalsOf` in `platform-room.ts`). Each platform answers in `roomFor` of the `launcher.ts` of its
+ * module; `platform-room.ts` asks it, and `engine/releases/rollouts.ts` for a worker of a new version.
  */
 
 import { compareKeys, PRIORITIES, type Priority } from "../../../kernel/core/workers/priority.ts";
@@ -33,6 +34,8 @@ export interface Holder {
 	gpus: readonly unknown[];
 	/** Absent while busy or starting. */
 	idleSince?: number | undefined;
+	/** All jobs that it has are of low priority (D20). */
+	busyLow?: boolean;
 	/** Absent while starting. */
 	readyAt?: number | undefined;
 	/** Begin of its start. */
@@ -63,6 +66,7 @@ export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false
 	if (!mayEvict) return [];
 	const rankOf = (id: string): number => PRIORITIES.indexOf(settingsOf(id).priority);
 	const rank = rankOf(endpoint);
+	const rankOfHolder = ({ endpoint: id, busyLow = false }: H): number => (busyLow ? -1 : rankOf(id));
 	const present = holders.filter(({ isReserved = false }) => !isReserved);
 	const staying = present.filter(({ stopping }) => !stopping);
 	// Where workers have no GPUs, they themselves are shared.
@@ -76,15 +80,15 @@ export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false
 	function mayLeave(holder: H): boolean {
 		const { endpoint: other, idleSince, readyAt } = holder;
 		if (other === endpoint || (!later && now - (readyAt ?? now) < MIN_STAY_MS)) return false;
-		if (idleSince !== undefined || rankOf(other) < rank) return true;
+		if (idleSince !== undefined || rankOfHolder(holder) < rank) return true;
 		const isFair = own === 0 || own + needed <= gpusOf(other, staying) - needed;
 		return rankOf(other) === rank && isFair && (later || now >= turnEndsAt(holder));
 	}
 
 	function order(holder: H): number[] {
-		const { endpoint: other, idleSince, readyAt, startingSince } = holder;
+		const { idleSince, readyAt, startingSince } = holder;
 		if (later) return [turnEndsAt(holder), startingSince];
-		return [idleSince === undefined ? 1 : 0, rankOf(other), idleSince ?? readyAt ?? now];
+		return [idleSince === undefined ? 1 : 0, rankOfHolder(holder), idleSince ?? readyAt ?? now];
 	}
 	const remaining = new Map(
 		[...Map.groupBy(staying, (holder) => holder.endpoint)].map(([id, all]) => [id, all.length]),
@@ -101,7 +105,7 @@ export function evictable<H extends Holder>(q: EvictionQuery<H>, { later = false
 		});
 }
 
-/** Infinity while it starts. */
-export function turnEndsAt({ readyAt = Infinity, startingSince }: Holder): number {
-	return readyAt + Math.max(TURN_MS, STARTS_PER_TURN * (readyAt - startingSince));
+/** Infinity while it starts. Low-priority jobs have no turn. */
+export function turnEndsAt({ readyAt = Infinity, startingSince, busyLow = false }: Holder): number {
+	return readyAt + (busyLow ? MIN_STAY_MS : Math.max(TURN_MS, STARTS_PER_TURN * (readyAt - startingSince)));
 }

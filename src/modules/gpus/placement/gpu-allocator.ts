@@ -5,7 +5,13 @@ import { type GpuNeed, needText } from "../../../kernel/core/workers/gpu-need.ts
 import { type AssignedGpus, freeGb } from "../../../kernel/core/workers/gpu-part.ts";
 import { type GpuHolder, type GpuQuery, ownMakers, wakeOrAllocate } from "./gpu-allocation.ts";
 import type { Endpoints } from "../../../kernel/engine/endpoints/endpoints.ts";
-import { holdsGpus, isSleeping, isStarting, type Worker } from "../../../kernel/engine/workers/worker-registry.ts";
+import {
+	holdsGpus,
+	isBusyLow,
+	isSleeping,
+	isStarting,
+	type Worker,
+} from "../../../kernel/engine/workers/worker-registry.ts";
 import type { Kernel } from "../../../kernel/module.ts";
 
 /** Times in a sentence are rounded up to this, s, so that it does not change with each second. */
@@ -156,6 +162,7 @@ export function holderOf(worker: Worker): Omit<GpuHolder, "gpus"> {
 		readyAt: starts ? undefined : readyAt,
 		startingSince: sleep?.since ?? startingSince,
 		idleSince: !starts && held.size === 0 ? idleSince : undefined,
+		busyLow: isBusyLow(worker),
 	};
 }
 

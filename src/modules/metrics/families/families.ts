@@ -17,12 +17,15 @@ export const AREAS: Readonly<Record<string, readonly Metric[]>> = {
 	"The process": PROCESS_METRICS,
 };
 
-/** Reads all families, then those of open modules; of endpoints only those that the reader sees. */
+/**
+ * Reads all families, then those of open modules unless these are late; of endpoints only those that the reader sees.
+ */
 export async function familiesOf(
 	source: ScrapeSource & Pick<Kernel, "families">,
 	sees: (endpoint: string) => boolean,
 ): Promise<Family[]> {
-	const [scrape, others] = await Promise.all([scrapeOf(source, sees), source.families()]);
+	const ofModules = Promise.race([source.families(), source.late.then((): Family[] => [])]);
+	const [scrape, others] = await Promise.all([scrapeOf(source, sees), ofModules]);
 	const own = Object.values(AREAS).flatMap((metrics) =>
 		metrics.map(({ read, ...description }) => ({ ...description, samples: read(scrape) })),
 	);

@@ -10,6 +10,8 @@ export interface ScrapeSource {
 	service: Service;
 	/** What the module itself has measured since the start. */
 	measured: Measured;
+	/** Resolves when rows of the store come too late for the scrape. */
+	late: Promise<void>;
 }
 
 export interface Measured {
@@ -19,17 +21,21 @@ export interface Measured {
 
 export type Scrape = Awaited<ReturnType<typeof scrapeOf>>;
 
-/** Rows of the store are missing while it is unavailable. */
-export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees: (endpoint: string) => boolean) {
+const NO_ROWS = { snapshots: [], waits: new Map<string, number>(), stored: [], standbys: undefined };
+
+/** Rows of the store are missing while it is unavailable, and where they are late. */
+export async function scrapeOf({ engine, service, measured, late }: ScrapeSource, sees: (endpoint: string) => boolean) {
+	const rows = presentOf(engine).catch((error: unknown) => {
+		if (error instanceof StoreUnavailable) return { isStoreUp: false, ...NO_ROWS };
+		throw error;
+	});
+	const unlessLate = <T>(value: Promise<T> | undefined): Promise<T | undefined> =>
+		Promise.race([value, late.then(() => undefined)]);
 	const [present, files, diskFree] = await Promise.all([
-		presentOf(engine).catch((error: unknown) => {
-			if (error instanceof StoreUnavailable)
-				return { snapshots: [], waits: new Map<string, number>(), stored: [], standbys: undefined };
-			throw error;
-		}),
+		unlessLate(rows).then((found) => found ?? { isStoreUp: engine.isStoreAvailable(), ...NO_ROWS }),
 		// That files of the store were removed is reported by `/readyz`.
-		engine.disk?.fileBytes?.().catch(() => undefined),
-		engine.disk?.freeBytes().catch(() => undefined),
+		unlessLate(engine.disk?.fileBytes?.().catch(() => undefined)),
+		unlessLate(engine.disk?.freeBytes().catch(() => undefined)),
 	]);
 	return {
 		engine,
@@ -38,7 +44,6 @@ export async function scrapeOf({ engine, service, measured }: ScrapeSource, sees
 		sees: (endpoint: string): boolean => engine.endpoints.has(endpoint) && sees(endpoint),
 		/** Ids of all endpoints. */
 		endpoints: engine.endpoints.all().map(({ endpoint: { id } }) => id),
-		isStoreUp: false,
 		...present,
 		totals: [...engine.metrics.history.totals()],
 		gpus: [...(engine.hooks.gpuTotals?.() ?? [])],
