@@ -1,5 +1,6 @@
 /** Calls a running service (D36). */
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text as textOf } from "node:stream/consumers";
 import type { Connection } from "./connection.ts";
@@ -9,6 +10,11 @@ import { errorCode, serviceError } from "./service-error.ts";
 export interface ServiceAnswer {
 	text: string;
 	json: unknown;
+}
+
+export interface UploadBody {
+	headers: Readonly<Record<string, string>>;
+	pieces: AsyncIterable<Uint8Array>;
 }
 
 /** Calls throw {@link CliError} with the service's error message. */
@@ -35,15 +41,15 @@ export function serviceClient(connection: () => Connection) {
 	}
 
 	/** Does not use `fetch`, which gives up after 5 min without an answer. */
-	function post(path: string, signal: AbortSignal): Promise<IncomingMessage> {
+	function begun(method: string, path: string, more: { signal?: AbortSignal | undefined; headers?: object } = {}) {
 		const { base } = connection();
 		const request = base.startsWith("https:") ? httpsRequest : httpRequest;
-		const headers = { authorization: `Bearer ${apiKey()}` };
-		return new Promise((resolve, reject) => {
-			request(base + path, { method: "POST", headers, signal }, resolve)
-				.on("error", (error) => reject(noServiceError(base, error)))
-				.end();
+		const headers = { authorization: `Bearer ${apiKey()}`, ...more.headers };
+		const sent = request(base + path, { method, headers, ...(more.signal && { signal: more.signal }) });
+		const answered = new Promise<IncomingMessage>((resolve, reject) => {
+			sent.on("response", resolve).on("error", (error) => reject(noServiceError(base, error)));
 		});
+		return { sent, answered };
 	}
 
 	async function read(status: number, body: Promise<string>): Promise<ServiceAnswer> {
@@ -81,8 +87,20 @@ export function serviceClient(connection: () => Connection) {
 				connectionLost();
 			}
 		},
-		async *download(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-			const answer = await post(path, signal);
+		/** Sends a body of any size. Throws the errors of `pieces`. */
+		async upload(path: string, { headers, pieces }: UploadBody): Promise<ServiceAnswer> {
+			const { sent, answered } = begun("POST", path, { headers });
+			try {
+				const answer = await Promise.race([answered, written(sent, pieces, answered).then(() => answered)]);
+				return await read(answer.statusCode!, textOf(answer));
+			} finally {
+				sent.destroy();
+			}
+		},
+		async *download(method: "GET" | "POST", path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+			const { sent, answered } = begun(method, path, { signal });
+			sent.end();
+			const answer = await answered;
 			if (answer.statusCode !== 200) return void (await read(answer.statusCode!, textOf(answer)));
 			try {
 				yield* answer;
@@ -91,6 +109,20 @@ export function serviceClient(connection: () => Connection) {
 			}
 		},
 	};
+}
+
+/** Stops when the answer arrives, which may refuse the rest. */
+async function written(sent: ClientRequest, pieces: UploadBody["pieces"], answered: Promise<unknown>): Promise<void> {
+	let isAnswered = false;
+	const over = answered.then(
+		() => void (isAnswered = true),
+		() => void (isAnswered = true),
+	);
+	for await (const piece of pieces) {
+		if (!sent.write(piece)) await Promise.race([once(sent, "drain").catch(() => {}), over]);
+		if (isAnswered) return;
+	}
+	sent.end();
 }
 
 /** Escapes strings in a path. Inserts a `URLSearchParams` as is. */

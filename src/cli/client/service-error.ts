@@ -19,6 +19,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 interface ErrorBody {
+	/** A sentence; an object with it in OpenAI's form (D32). */
 	error?: unknown;
 	code?: unknown;
 	details?: { field: string; message: string }[];
@@ -28,7 +29,7 @@ interface ErrorBody {
 }
 
 export function serviceError(body: unknown, { status, keyFrom }: { status: number; keyFrom: string }): string {
-	const { code, detail, error = detail, details = [], ...rest } = (body ?? {}) as ErrorBody;
+	const { code, detail, error = detail, details = [], ...rest } = ownForm(body);
 	if (typeof error !== "string") return `The service answered with status ${status}.`;
 	if (code === "unauthorized" && error.startsWith("The API key is unknown"))
 		return `Invalid API key: check ${keyFrom}${keyFrom === "SLUICE_API_KEY" ? " or --key" : ""}.`;
@@ -41,8 +42,15 @@ export function serviceError(body: unknown, { status, keyFrom }: { status: numbe
 
 /** Undefined for an answer that is not an error of the service. */
 export function errorCode(body: unknown): string | undefined {
-	const { code } = (body ?? {}) as ErrorBody;
+	const { code } = ownForm(body);
 	return typeof code === "string" ? code : undefined;
+}
+
+function ownForm(body: unknown): ErrorBody {
+	const own = (body ?? {}) as ErrorBody;
+	if (typeof own.error !== "object" || own.error === null) return own;
+	const { message, code } = own.error as { message?: unknown; code?: unknown };
+	return { error: message, code };
 }
 
 export function inCommandWords(sentence: string): string {

@@ -12,6 +12,15 @@ it("D36: the bar has the rate and the time left once they can be estimated", () 
 	expect(barText({ share: undefined, count: 50, text }, 10_000)).toBe(`5.0/s  ${text}`);
 });
 
+it("D36: the bar is shorter where a line has no room for it; a caller that knows the pace better gives it", () => {
+	const progress = { share: 0.5, count: 50, text };
+	expect(barText(progress, 0, 60)).toBe(`[${"#".repeat(15)}${"-".repeat(14)}] 50 %  ${text}`);
+	expect(barText(progress, 0, 20)).toBe(`[${"#".repeat(5)}${"-".repeat(5)}] 50 %  ${text}`);
+	const pace = { perSecond: 3.4, leftMs: 7_800_000 };
+	expect(barText({ ...progress, pace }, 0)).toBe(`${bar}  3.4/s, 2 h 10 min left  ${text}`);
+	expect(barText({ ...progress, pace: { perSecond: 0, leftMs: undefined } }, 9000)).toBe(`${bar}  0.0/s  ${text}`);
+});
+
 it("D36: without a terminal it prints a line every 10 s, with rate and time left", () => {
 	let now = 0;
 	const written: string[] = [];

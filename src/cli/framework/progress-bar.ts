@@ -1,6 +1,8 @@
 import { systemClock } from "../../kernel/system/clock.ts";
 
 const WIDTH = 30;
+/** The bar of a long text. */
+const LEAST_WIDTH = 10;
 const REDRAW_MS = 100;
 const RATE_AFTER_MS = 2000;
 
@@ -9,7 +11,15 @@ interface Progress {
 	share: number | undefined;
 	count: number;
 	rate?: (count: number) => string;
+	/** Where the caller knows better than the average since the bar was begun. */
+	pace?: Pace | undefined;
 	text: string;
+}
+
+export interface Pace {
+	perSecond: number;
+	/** Undefined while it cannot be estimated. */
+	leftMs: number | undefined;
 }
 
 const LINE_MS = 10_000;
@@ -28,7 +38,8 @@ export function progressBar(now: () => number, stream: Stream = process.stderr) 
 				printedAt = now();
 				return void stream.write(`${lineText(progress, printedAt - startedAt)}\n`);
 			}
-			current = barText(progress, now() - startedAt).slice(0, (stream.columns || 80) - 1);
+			const columns = (stream.columns || 80) - 1;
+			current = barText(progress, now() - startedAt, columns).slice(0, columns);
 			if (now() - drawnAt < REDRAW_MS) return;
 			drawnAt = now();
 			draw(current);
@@ -51,27 +62,35 @@ function lineText(progress: Progress, elapsedMs: number): string {
 	return [share, pace, progress.text].filter(Boolean).join(", ");
 }
 
-function paceText({ share, count }: Progress, elapsedMs: number, rate: (count: number) => string): string {
-	if (count === 0 || elapsedMs < RATE_AFTER_MS) return "";
-	const left = !share || share >= 1 ? "" : `, ${leftText((elapsedMs * (1 - share)) / share)} left`;
-	return `${rate((count * 1000) / elapsedMs)}/s${left}  `;
+function paceText(progress: Progress, elapsedMs: number, rate: (count: number) => string): string {
+	const pace = progress.pace ?? averagePace(progress, elapsedMs);
+	if (!pace) return "";
+	return `${rate(pace.perSecond)}/s${pace.leftMs === undefined ? "" : `, ${timeText(pace.leftMs)} left`}  `;
 }
 
-/** Such as `[###---] 50 %  12/s, 1 min 5 s left  100 lines: 100 COMPLETED`. */
-export function barText(progress: Progress, elapsedMs: number): string {
+function averagePace({ share, count }: Progress, elapsedMs: number): Pace | undefined {
+	if (count === 0 || elapsedMs < RATE_AFTER_MS) return undefined;
+	const leftMs = !share || share >= 1 ? undefined : (elapsedMs * (1 - share)) / share;
+	return { perSecond: (count * 1000) / elapsedMs, leftMs };
+}
+
+/** Such as `[###---] 50 %  12/s, 1 min 5 s left  100 lines: 100 COMPLETED`, with a shorter bar if the text is long. */
+export function barText(progress: Progress, elapsedMs: number, columns = Infinity): string {
 	const { share, rate: rateText = countText, text } = progress;
 	const pace = paceText(progress, elapsedMs, rateText);
 	if (share === undefined) return `${pace}${text}`;
-	const filled = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
-	const bar = "#".repeat(filled) + "-".repeat(WIDTH - filled);
-	return `[${bar}] ${Math.floor(share * 100)} %  ${pace}${text}`;
+	const rest = `] ${Math.floor(share * 100)} %  ${pace}${text}`;
+	const width = Math.min(WIDTH, Math.max(LEAST_WIDTH, columns - rest.length - 1));
+	const filled = Math.round(Math.min(1, Math.max(0, share)) * width);
+	return `[${"#".repeat(filled)}${"-".repeat(width - filled)}${rest}`;
 }
 
 function countText(count: number): string {
 	return count < 100 ? count.toPrecision(2) : String(Math.round(count));
 }
 
-function leftText(ms: number): string {
+/** Such as `12 s`, `1 min 5 s`, `2 h 10 min`. */
+export function timeText(ms: number): string {
 	const seconds = Math.max(1, Math.round(ms / 1000));
 	if (seconds < 60) return `${seconds} s`;
 	const minutes = Math.floor(seconds / 60);

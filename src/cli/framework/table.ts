@@ -55,6 +55,11 @@ export function shortTime(iso: string | undefined): string | undefined {
 	return iso?.replace(/^([^\sT]+)T([^\s.]+)\.\d+Z$/, "$1 $2Z");
 }
 
+/** The same of seconds since 1970, as OpenAI's API has times. */
+export function shortUnixTime(seconds: number | null | undefined): string | undefined {
+	return typeof seconds === "number" ? shortTime(new Date(seconds * 1000).toISOString()) : undefined;
+}
+
 /** Such as `40ms`, `1.2s`, `45s`, `3m`, `2h`, `5d`. */
 export function spanText(ms: number): string {
 	if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;

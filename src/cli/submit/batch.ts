@@ -1,9 +1,10 @@
 /** `sluice jobs submit --file` (D36). Idempotency keys prevent duplicates in a repeated run. */
 import { hash } from "node:crypto";
 import { basename } from "node:path";
+import { linesOf } from "../framework/lines.ts";
 import { submissionBody, type SubmissionMembers } from "./body.ts";
 import { type JobCalls, RefusedJob } from "./job-calls.ts";
-import { linesOf, type Result, type Results } from "./results.ts";
+import type { Result, Results } from "./results.ts";
 
 interface Batch {
 	calls: JobCalls;

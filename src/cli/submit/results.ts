@@ -1,20 +1,11 @@
 /** Resumable results of `sluice jobs submit --file`, a JSON line per input line (D36). */
-import {
-	closeSync,
-	createReadStream,
-	existsSync,
-	fdatasync,
-	fdatasyncSync,
-	openSync,
-	statSync,
-	truncateSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, existsSync, fdatasync, fdatasyncSync, openSync, statSync, truncateSync, writeSync } from "node:fs";
 import { flushFile } from "../../kernel/system/durable-file.ts";
 import { CliError } from "../client/errors.ts";
 import { parseJson } from "../client/service-client.ts";
 import { exceptionOf } from "../commands/jobs/job-text.ts";
 import { membersOf } from "../framework/json-members.ts";
+import { linesOf } from "../framework/lines.ts";
 
 export interface Result {
 	index: number;
@@ -27,26 +18,6 @@ export interface Result {
 }
 
 export type Results = Awaited<ReturnType<typeof fileResults>>;
-
-/** `-` is standard input. `end`: offset after the line. `whole`: it ends with a newline. */
-export async function* linesOf(file: string): AsyncGenerator<{ bytes: Buffer; end: number; whole: boolean }> {
-	let pieces: Buffer[] = [];
-	let end = 0;
-	const source = file === "-" ? process.stdin : createReadStream(file);
-	for await (const piece of source as AsyncIterable<Buffer>) {
-		let from = 0;
-		for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, from)) {
-			const bytes = Buffer.concat([...pieces, piece.subarray(from, at)]);
-			pieces = [];
-			from = at + 1;
-			end += bytes.length + 1;
-			yield { bytes, end, whole: true };
-		}
-		if (from < piece.length) pieces.push(piece.subarray(from));
-	}
-	const bytes = Buffer.concat(pieces);
-	if (bytes.length > 0) yield { bytes, end: end + bytes.length, whole: false };
-}
 
 export function printedResults(): Results {
 	return { known: () => undefined, write: (result) => void process.stdout.write(lineOf(result)), close: () => {} };

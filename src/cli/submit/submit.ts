@@ -4,6 +4,7 @@ import { systemClock } from "../../kernel/system/clock.ts";
 import type { Action, ActionInput } from "../framework/command.ts";
 import { JSON_FLAG } from "../framework/common-flags.ts";
 import { CliError } from "../client/errors.ts";
+import { interruption } from "../framework/interruption.ts";
 import { counted } from "../framework/table.ts";
 import { submitBatch } from "./batch.ts";
 import { givenSubmission, INPUT_FLAG, membersFromFlags } from "./body.ts";
@@ -87,7 +88,7 @@ async function submitFile({ args: [endpoint = ""], flags, service }: ActionInput
 		lastReason = reason;
 	};
 	const results = flags["output"] === undefined ? printedResults() : await fileResults(flags["output"]);
-	const signal = interrupted();
+	const { signal } = interruption("Interrupted. Submitted jobs continue; run the same command again to resume.");
 	let counts: ReadonlyMap<string, number>;
 	try {
 		counts = await submitBatch({
@@ -127,15 +128,6 @@ function concurrencyOf(text = "20"): number {
 	if (!Number.isInteger(value) || value < 1 || value > 200)
 		throw new CliError(`--concurrency must be a whole number from 1 to 200, not '${text}'.`);
 	return value;
-}
-
-function interrupted(): AbortSignal {
-	const controller = new AbortController();
-	const stop = (): void =>
-		controller.abort(new CliError("Interrupted. Submitted jobs continue; run the same command again to resume.", 130));
-	process.once("SIGINT", stop);
-	process.once("SIGTERM", stop);
-	return controller.signal;
 }
 
 function total(counts: ReadonlyMap<string, number>): number {
