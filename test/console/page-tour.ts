@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { T } from "../../console/src/text/text.ts";
 import type { Gpu } from "../../src/modules/gpus/routes.ts";
+import type { BatchObject } from "../../src/modules/openai-async/routes.ts";
 import { goTo, press, tail } from "./site.ts";
 
 export const HISTORY = "**/v1/gpus?history=true";
@@ -32,6 +33,63 @@ export function usedGpus(now: number): Gpu[] {
 	];
 }
 
+const BATCH_ID = "batch_01a1ff13c2e4775da4896fd9c3e8ce72";
+const ERROR_FILE = "file-01a1ff13c2e4775da4896fd9c3e8ce73";
+
+/** A batch that was cancelled in its middle, with all that its page may show. */
+function someBatch(now: number): BatchObject {
+	const at = (minutes: number): number => Math.floor(now / 1000) - minutes * 60;
+	return {
+		id: BATCH_ID,
+		object: "batch",
+		endpoint: "/v1/chat/completions",
+		errors: { object: "list", data: [{ code: "invalid_json_line", line: 3, message: "x".repeat(200), param: null }] },
+		input_file_id: "file-01a1ff13c2e4775da4896fd9c3e8ce74",
+		completion_window: "24h",
+		status: "cancelled",
+		output_file_id: "file-01a1ff13c2e4775da4896fd9c3e8ce75",
+		error_file_id: ERROR_FILE,
+		created_at: at(90),
+		in_progress_at: at(89),
+		expires_at: at(-1350),
+		finalizing_at: null,
+		completed_at: null,
+		failed_at: null,
+		expired_at: null,
+		cancelling_at: at(10),
+		cancelled_at: at(9),
+		request_counts: { total: 50_000, completed: 12_345, failed: 4321 },
+		usage: {
+			input_tokens: 1_234_567,
+			input_tokens_details: { cached_tokens: 1000 },
+			output_tokens: 7_654_321,
+			output_tokens_details: { reasoning_tokens: 2000 },
+			total_tokens: 8_888_888,
+		},
+		metadata: { "a-long-name-without-a-space-in-it-that-must-be-broken": "y".repeat(200) },
+	};
+}
+
+/** Answers calls of the page about batches; the error file is longer than what is asked for. */
+async function answerBatches(page: Page, now: number): Promise<void> {
+	const batch = someBatch(now);
+	const failed = (code: string): string =>
+		JSON.stringify({ response: null, error: { code, message: "z".repeat(200) } });
+	await page.route(`**/batches/${BATCH_ID}`, (route) => route.fulfill({ json: batch }));
+	await page.route("**/batches?after=*", (route) =>
+		route.fulfill({
+			json: { object: "list", data: [batch], first_id: BATCH_ID, last_id: BATCH_ID, has_more: true },
+		}),
+	);
+	await page.route(`**/${ERROR_FILE}/content`, (route) =>
+		route.fulfill({
+			status: 206,
+			headers: { "Content-Range": "bytes 0-262143/9000000" },
+			body: [failed("batch_cancelled"), failed("rate_limit_exceeded"), '{"cut'].join("\n"),
+		}),
+	);
+}
+
 /** Ids of what the pages show. */
 export interface Made {
 	good: string;
@@ -54,6 +112,34 @@ export interface Stop {
 export const tour = (made: Made): readonly Stop[] => [
 	{ name: "overview", at: () => "#/overview", ready: () => T.health.attention },
 	{ name: "charts", at: () => "#/endpoints/work/charts", ready: () => T.charts.coldStarts },
+	{ name: "batches", at: () => "#/endpoints/work/batches", ready: () => T.batches.none },
+	{
+		name: "a new batch",
+		at: () => "#/endpoints/work/batches",
+		ready: () => T.batches.none,
+		before: async (page) => {
+			await press(page, T.batches.create.open);
+			await page.getByText(T.batches.create.noFiles).waitFor();
+		},
+		after: (page) => page.keyboard.press("Escape"),
+	},
+	{
+		name: "list of batches",
+		at: () => "#/endpoints/work/batches",
+		ready: () => T.batches.none,
+		before: async (page) => {
+			await answerBatches(page, Date.now());
+			await goTo(page, "#/endpoints/work/batches?after=batch_0");
+			await page.getByText(tail(BATCH_ID)).waitFor();
+		},
+	},
+	{
+		name: "a batch",
+		at: () => `#/endpoints/work/batches/${BATCH_ID}`,
+		ready: () => T.batches.page.firstOf("2"),
+		after: (page) => page.unrouteAll(),
+	},
+	{ name: "files", at: () => "#/endpoints/work/files", ready: () => T.files.none },
 	{ name: "requests", at: () => "#/endpoints/work/requests", ready: () => tail(made.good) },
 	{
 		name: "failures by cause",

@@ -60,6 +60,10 @@ interface Ask {
 	body?: unknown;
 	/** The body as it is to be sent, in place of `body`. */
 	text?: string;
+	/** A form, in place of both. */
+	form?: FormData;
+	/** How many of the first bytes of the answer are asked for. */
+	first?: number | undefined;
 	signal?: AbortSignal | undefined;
 }
 
@@ -84,15 +88,16 @@ export async function askText(path: string, options: Ask = {}): Promise<string> 
 /** The answer with its body unread, once the service has accepted the request. */
 export async function askResponse(
 	path: string,
-	{ method = "GET", body, text = body === undefined ? undefined : JSON.stringify(body), signal }: Ask = {},
+	{ method = "GET", body, text = body === undefined ? undefined : JSON.stringify(body), form, first, signal }: Ask = {},
 ): Promise<Response> {
 	const response = await fetch(BASE + path, {
 		method,
 		headers: {
 			...sessionHeaders(),
 			...(text === undefined ? {} : { "Content-Type": "application/json" }),
+			...(first === undefined ? {} : { Range: `bytes=0-${first - 1}` }),
 		},
-		...(text === undefined ? {} : { body: text }),
+		...(form ? { body: form } : text === undefined ? {} : { body: text }),
 		...(signal ? { signal } : {}),
 		cache: "no-store",
 		redirect: "error",

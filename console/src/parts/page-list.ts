@@ -20,6 +20,8 @@ export const ENDPOINT_PAGES = [
 	{ path: "requests", name: T.tabs.requests },
 	{ path: "try", name: T.tabs.try },
 	{ path: "workers", name: T.tabs.workers },
+	{ path: "batches", name: T.tabs.batches },
+	{ path: "files", name: T.tabs.files },
 	{ path: "connect", name: T.tabs.connect },
 	{ path: "settings", name: T.tabs.settings },
 ] as const;

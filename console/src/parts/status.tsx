@@ -33,6 +33,10 @@ const TONES: Readonly<Record<string, Tone>> = {
 	started: "run",
 	retried: "wait",
 	expired: "off",
+	validating: "wait",
+	in_progress: "run",
+	finalizing: "run",
+	cancelling: "off",
 };
 
 /** The tone of a state, for what is drawn next to it. */
@@ -40,7 +44,7 @@ export function toneOf(state: string): Tone {
 	return TONES[state] ?? "off";
 }
 
-/** A state of a job, a worker, an attempt or a delivery. */
+/** A state of a job, a worker, an attempt, a delivery or a batch. */
 export function Status({ state }: { state: string }): ReactNode {
 	return (
 		<span className={`status tone-${toneOf(state)}`}>

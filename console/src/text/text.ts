@@ -3,6 +3,8 @@
  */
 
 import { ACCESS_TEXTS } from "./text-access.ts";
+import { BATCH_TEXTS } from "./text-batches.ts";
+import { FILE_TEXTS } from "./text-files.ts";
 import { JOB_TEXTS } from "./text-jobs.ts";
 import { METRIC_TEXTS } from "./text-metrics.ts";
 import { PLAYGROUND_TEXTS } from "./text-playground.ts";
@@ -70,6 +72,8 @@ export const T = {
 		requests: "Requests",
 		try: "Try it",
 		workers: "Workers",
+		batches: "Batches",
+		files: "Files",
 		connect: "Connect",
 		settings: "Settings",
 	},
@@ -93,6 +97,13 @@ export const T = {
 		pending: "Pending",
 		delivered: "Delivered",
 		failed: "Failed",
+		validating: "Validating",
+		in_progress: "Running",
+		finalizing: "Finalizing",
+		completed: "Completed",
+		expired: "Expired",
+		cancelling: "Cancelling",
+		cancelled: "Cancelled",
 	},
 	leave: {
 		title: (host: string) => `Leave Sluice for ${host}?`,
@@ -146,6 +157,8 @@ export const T = {
 	...WORKER_TEXTS,
 	...PLAYGROUND_TEXTS,
 	...ACCESS_TEXTS,
+	...BATCH_TEXTS,
+	...FILE_TEXTS,
 	...SERVER_TEXTS,
 	...SETTING_TEXTS,
 } as const;

@@ -26,6 +26,12 @@ import { TryPage } from "../try/page.tsx";
 import { WorkersPage } from "../workers/workers.tsx";
 
 const ChartsPage = lazyPage(() => import("./charts.tsx"));
+const BatchesPage = lazyPage(() => import("../../modules/batches/batches.tsx"));
+const BatchPage = lazyPage(() => import("../../modules/batches/batch.tsx"));
+const FilesPage = lazyPage(() => import("../../modules/files/files.tsx"));
+
+/** Pages that have one for each of their rows. */
+const WITH_PAGES: readonly string[] = ["requests", "batches"];
 
 export default function EndpointPage({ id, path }: { id: string; path: readonly string[] }): ReactNode {
 	const overview = useOverview(id);
@@ -73,7 +79,7 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 					</a>
 				))}
 			</nav>
-			<Boundary key={tab === "requests" ? `${tab}/${rest}` : tab}>
+			<Boundary key={WITH_PAGES.includes(tab) ? `${tab}/${rest}` : tab}>
 				<Suspense fallback={<Loading />}>
 					{tab === "charts" ? <ChartsPage id={id} /> : null}
 					{tab === "requests" ? (
@@ -89,6 +95,14 @@ export default function EndpointPage({ id, path }: { id: string; path: readonly 
 					{tab === "workers" ? (
 						<WorkersPage id={id} launched={endpoint.launcher.type !== "external"} worker={rest} />
 					) : null}
+					{tab === "batches" ? (
+						rest === undefined ? (
+							<BatchesPage key={id} id={id} />
+						) : (
+							<BatchPage key={rest} endpoint={id} id={rest} />
+						)
+					) : null}
+					{tab === "files" ? <FilesPage key={id} id={id} /> : null}
 					{tab === "connect" ? <ConnectPage endpoint={endpoint} /> : null}
 					{tab === "settings" ? <SettingsPage endpoint={endpoint} reload={reload} show={show} /> : null}
 				</Suspense>

@@ -1,0 +1,33 @@
+/** Texts about files. */
+
+export const FILE_TEXTS = {
+	files: {
+		name: "Name",
+		size: "Size",
+		purpose: "Purpose",
+		created: "Uploaded",
+		expires: "Expires",
+		open: "Open",
+		download: "Download",
+		remove: "Delete",
+		upload: "Upload file",
+		choose: "File to upload",
+		uploading: (name: string, size: string) => `Uploading ${name} (${size}) …`,
+		uploaded: (name: string) => `Uploaded ${name}.`,
+		removeTitle: "Delete this file?",
+		removeText: (name: string) => `${name} will be deleted permanently.`,
+		removed: "Deleted.",
+		none: "No files yet.",
+		how: "Upload one here, with OpenAI's client, or in a shell:",
+		snippet: "Upload a file in a shell",
+		older: "Older files",
+		preview: "Preview",
+		noPreview: "There is no preview of this kind of file. Download it.",
+		tooLarge: (size: string) => `Files of over ${size} have no preview. Download it.`,
+		cut: (size: string) => `The first ${size}:`,
+		picture: (name: string) => `Picture ${name}`,
+		sound: (name: string) => `Sound ${name}`,
+		video: (name: string) => `Video ${name}`,
+		content: (name: string) => `Content of ${name}`,
+	},
+};
