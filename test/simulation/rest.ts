@@ -12,15 +12,21 @@ const LOOK_MS = 170;
 
 interface Resting {
 	time: Time;
-	engine: Engine;
-	store: Store;
+	/** Undefined while the service starts. */
+	engine: Engine | undefined;
+	store: Store | undefined;
 	workers: () => readonly Running[];
 }
 
-/** Resolves when they rest. `unrest`: gets what is not so, at each check. */
-export async function rest(o: Resting, unrest: (what: string) => void): Promise<void> {
+type Up = Resting & { engine: Engine; store: Store };
+
+const runs = (o: Resting): o is Up => o.engine !== undefined && o.store !== undefined;
+
+/** Resolves when they rest. `now`: what there is at each check. `unrest`: gets what is not so. */
+export async function rest(now: () => Resting, unrest: (what: string) => void): Promise<void> {
 	for (;;) {
-		const what = moving(o) ?? differing(o, await o.store.workers.list().then((rows) => rows.map(({ id }) => id)));
+		const o = now();
+		const what = runs(o) ? (moving(o) ?? (await differing(o))) : "the service does not run";
 		if (what === undefined) return;
 		unrest(what);
 		await o.time.sleep(LOOK_MS);
@@ -28,7 +34,7 @@ export async function rest(o: Resting, unrest: (what: string) => void): Promise<
 }
 
 /** What a worker still does. */
-function moving({ engine: { workers } }: Resting): string | undefined {
+function moving({ engine: { workers } }: Up): string | undefined {
 	for (const worker of workers.registry.all()) {
 		if (!worker.managed) continue;
 		if (workers.launcher.isLeaving(worker)) return `${worker.id} leaves`;
@@ -39,7 +45,8 @@ function moving({ engine: { workers } }: Resting): string | undefined {
 }
 
 /** Processes, workers of the registry, and rows of the store are the same. */
-function differing({ engine, workers }: Resting, rows: readonly string[]): string | undefined {
+async function differing({ engine, store, workers }: Up): Promise<string | undefined> {
+	const rows = (await store.workers.list()).map(({ id }) => id);
 	const known = [...engine.workers.registry.all()].filter(({ managed }) => managed);
 	const lists = {
 		run: textOf(workers()),

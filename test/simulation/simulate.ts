@@ -357,8 +357,8 @@ export function simulate(schedule: Schedule, o: SimulateOptions): Simulated {
 	if (!schedule.machine) return end();
 	let unrest = "";
 	let rested = false;
-	const resting = { time, engine: server!.engine, store: server!.store, workers: machines.workers };
-	void workersRest(resting, (what) => (unrest = what)).then(() => (rested = true));
+	const now = () => ({ time, engine: server?.engine, store: server?.store, workers: machines.workers });
+	void workersRest(now, (what) => (unrest = what)).then(() => (rested = true));
 	if (!world.run(() => isOver() || rested, REST_MS)) broken("workers-rest", unrest);
 	return end();
 }

@@ -77,7 +77,9 @@ export function api(urls: () => readonly string[], cuts: Cuts = () => undefined)
 				const text = await answer.body.text();
 				const { statusCode: status } = answer;
 				const result = status < 300 ? "ok" : status < 500 ? "fail" : "unknown";
-				const isJson = text.startsWith("{") || text.startsWith("[");
+				// The files of a batch are many values.
+				const isOne = answer.headers["content-type"] !== "application/jsonl";
+				const isJson = isOne && (text.startsWith("{") || text.startsWith("["));
 				const next = answer.headers["sluice-next-offset"] as string | undefined;
 				return {
 					result,

@@ -53,6 +53,15 @@ export async function cancelJob({ api, tracker, job }: { api: Api; tracker: Trac
 	tracker.record({ op: "cancel", by: "audit", job: job.id, ...missing, ...state, result, from, to });
 }
 
+/** Whether jobs wait or run, also such as no client knows, since the submission and the take of it had no answer. */
+export async function holdsJobs(api: Api, endpoints: readonly string[]): Promise<boolean> {
+	for (const endpoint of endpoints) {
+		const { json } = await api.call(`${api.url(0)}/v2/${endpoint}/health`);
+		if (!json?.jobs || json.jobs.inQueue + json.jobs.inProgress > 0) return true;
+	}
+	return false;
+}
+
 /** When nothing happens at the endpoint any more. */
 export async function readHealth(api: Api, tracker: Tracker, endpoint: string): Promise<void> {
 	const { result, from, to, json } = await api.call(`${api.url(0)}/v2/${endpoint}/health`);

@@ -136,7 +136,7 @@ export interface LaunchedOp extends Timed {
 /** Members of an object as texts, by their names. */
 export type Members = Readonly<Record<string, string>>;
 
-/** Something that operators change, such as `endpoint mixed` or `template 12ab`. */
+/** Something that operators and clients change, such as `endpoint mixed`, `template 12ab` or `file n-1`. */
 interface ObjectOp extends Timed {
 	object: string;
 	/** The address of the server that was asked. */
@@ -144,13 +144,69 @@ interface ObjectOp extends Timed {
 }
 
 /**
- * What an operator did to an object. A creation sets all members, and a `put` creates or sets them all; after a
+ * What was done to an object. A creation sets all members, and a `put` creates or sets them all; after a
  * deletion there are none.
  */
 export type ChangeOp = ObjectOp & { op: "change"; how: "create" | "put" | "set" | "delete"; sets: Members };
 
 /** What a server showed after it had read the store. `missing`: 404. */
 export type ShownOp = ObjectOp & { op: "shown"; members?: Members; missing?: true };
+
+/** States of a batch in which it changes no more. */
+export const ENDED_STATES = ["completed", "failed", "cancelled", "expired"] as const;
+
+/** A batch as an answer shows it. */
+export interface SeenBatch {
+	state: "validating" | "in_progress" | "finalizing" | "cancelling" | (typeof ENDED_STATES)[number];
+	total: number;
+	completed: number;
+	failed: number;
+	/** Ids of its files, and all else that stays the same after its end, shortened by {@link brief}. */
+	rest: string;
+}
+
+/** A client asks for a batch. Repeats of the request name the same file, and no other request does. */
+export interface BatchOp extends Timed {
+	op: "batch";
+	endpoint: string;
+	file: string;
+	/** Numbers in its requests, whose `custom_id` is `n-` and the number. */
+	lines: { n: number; input: string }[];
+	/** A further line of the file is none. */
+	bad?: true;
+	batch?: string;
+	/** Of a refusal. */
+	error?: string;
+}
+
+/** `cancel`: the answer to a cancellation. `missing`: 404, or not in the list. */
+export interface BatchReadOp extends Timed {
+	op: "batch-read";
+	batch: string;
+	how: "get" | "list" | "cancel";
+	seen?: SeenBatch;
+	missing?: true;
+}
+
+/** A line of a file, of which `status` and `job` are in its response, `code` in its error. */
+export interface ResultLine {
+	/** Its `custom_id`. */
+	id: string;
+	job?: string;
+	status?: number;
+	code?: string;
+	/** Body of the response. */
+	text?: string;
+}
+
+/** The files of an ended batch as a client read them. `missing`: 404. */
+export interface BatchFilesOp extends Timed {
+	op: "batch-files";
+	batch: string;
+	output: ResultLine[];
+	errors: ResultLine[];
+	missing?: true;
+}
 
 /** A fault in which servers do not reach their store, and answer all the same: how it begins. */
 export const PARTITION = "partition";
@@ -184,6 +240,9 @@ export type Op =
 	| LaunchedOp
 	| ChangeOp
 	| ShownOp
+	| BatchOp
+	| BatchReadOp
+	| BatchFilesOp
 	| FaultOp;
 
 /** Longest text that a history holds as it is. */

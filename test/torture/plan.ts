@@ -107,6 +107,56 @@ export function planOf(seed: number, endpoint: EndpointName, n: number, oneLarge
 	return plan;
 }
 
+/** Requests of a batch, at least and at most; small ones are more. */
+const LINES = [5, 200] as const;
+
+/** Part of the batches whose file has a fault, of their requests that are returned, and of those that work so. */
+const [FAULTY, LINES_RETURNED] = [0.1, 0.1];
+const LINE_WORK: readonly (readonly [Work, number])[] = [
+	["late", 0.004],
+	["slow", 0.02],
+	["fail", 0.1],
+	["twice", 0.1],
+	["chunks", 0.03],
+];
+
+/** Part of the batches with so many requests that answers of this size are written into several parts. */
+const [HEAVY, HEAVY_LINES, HEAVY_BYTES] = [0.05, 150, 45_000];
+
+/** Of how many requests of batches one has a large payload, and its bytes. */
+const [ONE_LARGE_LINE_OF, LARGE_LINE] = [150, [60_000, 150_000]] as const;
+
+export interface BatchPlan {
+	inputs: Input[];
+	/** Kind of a further line that is none, by number. */
+	fault: number | undefined;
+	/** A number from 0 to below 1 for what comes later. */
+	chance: number;
+}
+
+/** `nextNumber` numbers its requests among all submissions. */
+export function batchPlanOf(next: () => number, nextNumber: () => number): BatchPlan {
+	const isHeavy = next() < HEAVY;
+	const size = isHeavy ? HEAVY_LINES : LINES[0] + Math.floor(next() ** 2 * (LINES[1] - LINES[0] + 1));
+	const inputs = Array.from({ length: size }, () => lineInput(next, nextNumber()));
+	if (isHeavy) for (const input of inputs) if (input.work === "echo") input.payload ??= payloadOf(input.n, HEAVY_BYTES);
+	return { inputs, fault: next() < FAULTY ? Math.floor(next() * 1000) : undefined, chance: next() };
+}
+
+function lineInput(next: () => number, n: number): Input {
+	let chance = next();
+	const [work] = LINE_WORK.find(([, part]) => (chance -= part) < 0) ?? ["echo"];
+	const input: Input = { n, work };
+	if (work === "chunks") input.chunks = 2 + Math.floor(next() * 3);
+	if (work === "echo" && next() * ONE_LARGE_LINE_OF < 1)
+		input.payload = payloadOf(n, LARGE_LINE[0] + Math.floor(next() * (LARGE_LINE[1] - LARGE_LINE[0])));
+	if (RETURNING.includes(work) && next() < LINES_RETURNED) {
+		input.returns = 1 + Math.floor(next() * 2);
+		if (next() < AS_LOSS) input.loss = true;
+	}
+	return input;
+}
+
 function payloadOf(n: number, size: number): string {
 	const word = `${n.toString(36)}\u00e9\\"`;
 	return word.repeat(Math.ceil(size / word.length)).slice(0, size);

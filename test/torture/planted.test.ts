@@ -1,95 +1,23 @@
 /** The checker finds bugs that are planted in the store of a running service. */
-import { MODULES } from "../../src/modules/index.ts";
-import { writeFileSync } from "node:fs";
+import { truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/kernel/system/clock.ts";
-import { startApp } from "../../src/kernel/compose.ts";
-import { loadConfig } from "../../src/kernel/config/config.ts";
-import { eventBus } from "../../src/kernel/events.ts";
-import type { Store } from "../../src/kernel/store/contract/store.ts";
-import { openStore } from "../../src/kernel/stores.ts";
-import { KEY, folder } from "../support/service.ts";
-import { ENDPOINTS } from "./endpoints.ts";
 import type { EndpointName } from "./plan.ts";
-import { SETTINGS } from "./site.ts";
-import { torture } from "./torture.ts";
+import { every, type Plant, rulesOf } from "./planted-service.ts";
 
-/** Longest time for a bug that shows in a job; for one that shows when all is known, or the service starts again. */
-const [MS, AT_END_MS] = [12_000, 1500];
+/** Longest time for a bug that shows when all is known, or the service starts again. */
+const AT_END_MS = 1500;
 const AT_END = new Set(["health", "purge-count", "queue-limit"]);
 
-/** Between two restarts, ms, at least and at most; operators who change much between them. */
-const [RESTARTS, OPERATORS] = [[700, 1000] as const, 16];
+/** Operators who change much between two restarts. */
+const OPERATORS = 16;
 
-/** Part of the clients; more where a queue must fill, or all places of a worker. */
-const [SCALE, SCALES] = [0.1, { queue: 4, plain: 1 } as Partial<Record<EndpointName, number>>];
-
-type Plant = (store: Store) => { [Group in keyof Store]?: Partial<Store[Group]> };
-
-/** True at every `n`th call. */
-function every(n: number): () => boolean {
-	let calls = 0;
-	return () => (calls += 1) % n === 0;
-}
-
-interface Use {
-	/** {@link MS} by default. */
-	ms?: number;
-	/** Operators change endpoints, and the service is started again while they do. */
-	operators?: number;
-}
-
-/** Rules broken by a service with such a store. */
-async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = {}): Promise<string[]> {
-	const { ms = MS, operators = 0 } = use;
-	const place = folder();
-	const config = join(place.path, "sluice.yaml");
-	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
-	writeFileSync(config, file);
-	const loaded = loadConfig({
-		modules: MODULES,
-		flags: { config, port: "0", store: `sqlite:${join(place.path, "s.db")}`, "drain-timeout": "0" },
-		env: { SLUICE_API_KEY: KEY },
-		cwd: place.path,
-		readFile: () => file,
-	});
-	if (!loaded.ok) throw new Error(loaded.problems.join("\n"));
-	const start = () =>
-		startApp(loaded.config, {
-			modules: MODULES,
-			clock: systemClock,
-			events: eventBus(),
-			env: process.env,
-			async open(q) {
-				const store = await openStore(q);
-				const planted = Object.entries(plant(store)).map(([group, operations]) => [
-					group,
-					{ ...(store[group as keyof Store] as object), ...(operations as object) },
-				]);
-				return { ...store, ...Object.fromEntries(planted) } as Store;
-			},
-		});
-	let app = await start();
-	async function fault(): Promise<string> {
-		await app.stop();
-		app = await start();
-		return "a restart";
-	}
-	try {
-		const scale = SCALES[names[0]!] ?? SCALE;
-		const site = { urls: () => [app.url], end: () => Promise.resolve(), ...(operators > 0 && { fault }) };
-		const { violations } = await torture({ site, seed: 1, ms, scale, names, operators, pauses: RESTARTS });
-		return violations.map(({ rule }) => rule);
-	} finally {
-		await app.stop();
-		place.remove();
-	}
-}
+/** Clients that upload, read and delete files. */
+const FILES = 8;
 
 it("a service without a bug breaks no rule", { timeout: 60_000 }, async () => {
 	expect(await rulesOf(() => ({}), ["bulk", "purge", "queue"], { ms: 1500 })).toEqual([]);
-	expect(await rulesOf(() => ({}), ["purge"], { ms: 3000, operators: OPERATORS })).toEqual([]);
+	expect(await rulesOf(() => ({}), ["purge"], { ms: 3000, operators: OPERATORS, files: FILES })).toEqual([]);
 });
 
 it.each<[string, string, EndpointName, Plant]>([
@@ -249,8 +177,8 @@ it.each<[string, string, EndpointName, Plant]>([
 		},
 	],
 ])("%s: a service that %s", { timeout: 60_000 }, async (rule, _, name, plant) => {
-	const ms = AT_END.has(rule) ? AT_END_MS : MS;
-	expect(await rulesOf(plant, [name], { ms })).toContain(rule);
+	const use = AT_END.has(rule) ? { ms: AT_END_MS } : {};
+	expect(await rulesOf(plant, [name], use)).toContain(rule);
 });
 
 it.each<[string, Plant]>([
@@ -272,4 +200,47 @@ it.each<[string, Plant]>([
 ])("change-kept: a service that %s", { timeout: 60_000 }, async (_, plant) => {
 	const broken = await rulesOf(plant, ["purge"], { ms: 5000, operators: OPERATORS });
 	expect(new Set(broken)).toEqual(new Set(["change-kept"]));
+});
+
+it.each<[string, Plant]>([
+	[
+		"drops an acknowledged file",
+		({ files }) => {
+			const lies = every(5);
+			return { files: { insert: async (q) => (lies() ? "inserted" : await files.insert(q)) } };
+		},
+	],
+	[
+		"keeps half a file",
+		({ files, filesFolder }) => ({
+			files: {
+				async insert({ row, ...q }) {
+					const bytes = Math.floor(row.bytes / 2);
+					await truncate(join(filesFolder!.path, row.id), bytes);
+					return await files.insert({ ...q, row: { ...row, bytes } });
+				},
+			},
+		}),
+	],
+	[
+		"loses the bytes of a file",
+		({ files, filesFolder }) => {
+			const loses = every(5);
+			return {
+				files: {
+					async insert(q) {
+						if (loses()) await filesFolder!.remove(q.row.id);
+						return await files.insert(q);
+					},
+				},
+			};
+		},
+	],
+	[
+		"lets a deleted file come back",
+		({ files }) => ({ files: { remove: (q) => files.find(q) }, filesFolder: { remove: () => Promise.resolve() } }),
+	],
+])("file-kept: a service that %s", { timeout: 60_000 }, async (_, plant) => {
+	const broken = await rulesOf(plant, ["purge"], { ms: 8000, files: FILES });
+	expect(new Set(broken)).toEqual(new Set(["file-kept"]));
 });

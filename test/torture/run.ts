@@ -1,6 +1,6 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--scale F] [--operators N] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew]
+ * [--scale F] [--operators N] [--files N] [--batches N] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew]
  * [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds what clients and
  * workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
@@ -31,6 +31,8 @@ const { values } = parseArgs({
 		failovers: { type: "boolean", default: false },
 		scale: { type: "string", default: "1" },
 		operators: { type: "string", default: "4" },
+		files: { type: "string", default: "4" },
+		batches: { type: "string", default: "4" },
 		keep: { type: "string", default: tmpdir() },
 		partitions: { type: "boolean", default: false },
 		stops: { type: "boolean", default: false },
@@ -67,6 +69,9 @@ const result = await torture({
 	...(values.jobs === undefined ? {} : { jobs: Number(values.jobs) }),
 	scale: Number(values.scale),
 	operators: Number(values.operators),
+	files: Number(values.files),
+	// To a server of an earlier version they are requests for its workers.
+	batches: previous === undefined ? Number(values.batches) : 0,
 	workerStops: stops,
 	...(stops ? { auditAfterMs: AUDIT_AFTER_MS } : {}),
 	...(values.store === "sqlite" ? {} : { shared: { queueSlack: QUEUE_SLACK } }),

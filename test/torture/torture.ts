@@ -3,12 +3,14 @@
  * judged. A job is closed when it was read again after a fault that followed its end.
  */
 import { api as connect, type Cuts } from "./api.ts";
-import { auditJob, cancelJob, readHealth, waitsFor } from "./audit.ts";
+import { batchClients } from "./batch-clients.ts";
+import { auditJob, cancelJob, holdsJobs, readHealth, waitsFor } from "./audit.ts";
 import { checker, type Counts } from "./checker/checker.ts";
 import type { Violation } from "./checker/job-history.ts";
 import { type ClientOptions, useEndpoint } from "./clients.ts";
 import { changedEndpoints, describe, NAMES, PARTS, type Retention, tokensOf } from "./endpoints.ts";
 import type { Op } from "./history.ts";
+import { fileClients } from "./file-clients.ts";
 import { operators } from "./operators.ts";
 import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
@@ -44,6 +46,10 @@ export interface TortureOptions {
 	scale?: number;
 	/** How many change endpoints and templates at all servers; none by default. */
 	operators?: number;
+	/** How many upload, read and delete files; none by default. */
+	files?: number;
+	/** How many run batches of requests; none by default. */
+	batches?: number;
 	/** Endpoints that are used; all by default. */
 	names?: readonly EndpointName[];
 	/** Pauses between faults, ms, at least and at most. */
@@ -114,6 +120,15 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		),
 	);
 	const changing = Array.from({ length: o.operators ?? 0 }, (_, n) => changes.work(`operator-${n}`, submitting.signal));
+	const uploads = fileClients({ api, time, tracker, random: randomOf(seed + 4) });
+	const uploading = Array.from({ length: o.files ?? 0 }, (_, n) => uploads.work(`files-${n}`, submitting.signal));
+	const gaveUp = new AbortController();
+	const requests = batchClients({
+		...{ api, time, tracker, names, over: gaveUp.signal },
+		random: randomOf(seed + 5),
+		nextNumber: () => (numbers += 1),
+	});
+	const batches = Array.from({ length: o.batches ?? 0 }, (_, n) => requests.work(`batches-${n}`, submitting.signal));
 	const workers = names.flatMap((name) =>
 		Array.from({ length: PARTS[name].workers }, (_, n) =>
 			work(
@@ -202,12 +217,18 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const cancelAt = now() + CANCEL_MS;
 	const drained = new AbortController();
 	if (checked.violations.length === 0)
-		await Promise.race([Promise.all(clients), sleep(DRAIN_MS, drained.signal)]).finally(() => drained.abort());
-	await Promise.all(changing);
+		await Promise.race([Promise.all([...clients, ...batches]), sleep(DRAIN_MS, drained.signal)]).finally(() =>
+			drained.abort(),
+		);
+	await Promise.all([...changing, ...uploading]);
 	await fault();
 	if (o.operators) await changes.readAll(site.urls());
+	if (o.files) await uploads.readAll(site.urls());
+	if (o.batches) await requests.readAll(site.urls());
+	gaveUp.abort();
 	for (const job of tracker.jobs.values()) job.left = true;
-	while (tracker.jobs.size > 0 && now() < drainedAt && checked.violations.length === 0) {
+	const isOpen = async (): Promise<boolean> => tracker.jobs.size > 0 || (await holdsJobs(api, names));
+	while (checked.violations.length === 0 && now() < drainedAt && (await isOpen())) {
 		await audit();
 		if (now() > cancelAt)
 			for (const job of tracker.jobs.values()) if (job.running > 0) await cancelJob({ api, tracker, job });

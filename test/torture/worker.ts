@@ -40,7 +40,8 @@ interface Run {
 /** A job as the service hands it out. A server of a version before runs were numbered sends neither number. */
 interface TakenJob {
 	id: string;
-	input: Input;
+	/** Of a request of a batch: in the form of OpenAI's API. */
+	input: Input | { openai_input: Input };
 	run?: number;
 	attempt?: number;
 }
@@ -245,8 +246,10 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		if (kind === "twice") await report(run, "complete", resultOf(run, " again"));
 	}
 
-	function begin({ id: jobId, input, attempt }: TakenJob): Run {
-		const job = tracker.meet(jobId, endpoint);
+	function begin({ id: jobId, input: given, attempt }: TakenJob): Run {
+		const isOfBatch = "openai_input" in given;
+		const input = isOfBatch ? given.openai_input : given;
+		const job = tracker.meet(jobId, endpoint, isOfBatch ? input.n : undefined);
 		job.runs += 1;
 		job.running += 1;
 		const over = new AbortController();

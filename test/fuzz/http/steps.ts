@@ -48,6 +48,8 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	job: fc.constantFrom("@job", "@taken", "@taken", "@old"),
 	worker: fc.constant("@worker"),
 	delivery: fc.constant("@delivery"),
+	batch: fc.constantFrom(`batch_${"0".repeat(32)}`, "none"),
+	file: fc.constantFrom(`file-${"0".repeat(32)}`, "none"),
 	receiver: fc.constant("127.0.0.1:9"),
 	key: fc.constant("@keyid"),
 	session: fc.constant("none"),

@@ -63,7 +63,7 @@ const outputOfOneAttempt: JobRule = (job) => {
 	return [];
 };
 
-function mayBeLost(job: JobHistory): boolean {
+export function mayBeLost(job: JobHistory): boolean {
 	if (job.drops.length > 0 || job.returns.some(({ loss }) => loss)) return true;
 	const [first, last] = [job.createdFrom(), Math.max(...job.lines.map((op) => toOf(op)))];
 	return job.faultsIn({ from: first, to: last }).length > 0;

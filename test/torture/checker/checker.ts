@@ -13,6 +13,8 @@ import {
 	type TakeOp,
 } from "../history.ts";
 import { ATTEMPT_RULES } from "./attempt-rules.ts";
+import { BATCH_RULES } from "./batch-rules.ts";
+import { addBatch, Batches } from "./batches.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
 import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
@@ -21,7 +23,7 @@ import { ObjectHistory } from "./object-rules.ts";
 import { RETURN_RULES } from "./return-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
-const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...LATE_RULES, ...RETURN_RULES, ...STREAM_RULES];
+const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...LATE_RULES, ...RETURN_RULES, ...STREAM_RULES, ...BATCH_RULES];
 
 /** Longest time until an answer that waits for nothing, ms, also in a partition. */
 const ANSWER_MS = 40_000;
@@ -36,7 +38,7 @@ export interface Checker {
 	 * submitted, and no request that has no answer was sent, before that moment.
 	 */
 	forget(before: number): void;
-	/** Jobs, requests, purges, faults, and operations on objects in memory. */
+	/** Jobs, requests, purges, faults, and operations on objects and batches in memory. */
 	readonly held: number;
 	/** Judges what is left. Answers all violations. */
 	finish(): Violation[];
@@ -52,17 +54,13 @@ export interface Counts {
 	operationsByKind: Record<string, number>;
 	/** Of closed jobs. */
 	lateReports: LateReports;
+	/** Batches whose files were read, by their final states. */
+	batches: Readonly<Record<string, number>>;
 }
 
 export function checker(): Checker {
 	const violations: Violation[] = [];
-	const counts: Counts = {
-		acknowledged: 0,
-		closed: 0,
-		operations: 0,
-		operationsByKind: {},
-		lateReports: { posted: 0, besideAnotherRun: 0, ended: 0 },
-	};
+	const report = (violation: Violation): void => void violations.push(violation);
 	const objects = new Map<string, ObjectHistory>();
 	const endpoints = new Map<string, EndpointHistory>();
 	const jobs = new Map<string, JobHistory>();
@@ -72,8 +70,20 @@ export function checker(): Checker {
 	const late: (Op & { from: number; to: number })[] = [];
 	let closed = new Set<string>();
 	let closedBefore = new Set<string>();
+	const batches = new Batches({
+		...{ report, requestOf },
+		endpointOf: (id) => endpoints.get(id)!,
+		jobOf: (id, endpoint) => (isClosed(id) ? undefined : jobOf(id, endpoint)),
+	});
+	const counts: Counts = {
+		acknowledged: 0,
+		closed: 0,
+		operations: 0,
+		operationsByKind: {},
+		lateReports: { posted: 0, besideAnotherRun: 0, ended: 0 },
+		batches: batches.ended,
+	};
 
-	const report = (violation: Violation): void => void violations.push(violation);
 	const isClosed = (id: string): boolean => closed.has(id) || closedBefore.has(id);
 
 	function jobOf(id: string, endpoint: string): JobHistory {
@@ -136,8 +146,11 @@ export function checker(): Checker {
 
 	/** Requests without an answer that may have made the job. */
 	function addUnanswered(job: JobHistory): void {
-		for (const n of job.numbers)
-			for (const submitted of requests.get(n)?.submits ?? []) if (submitted.job === undefined) job.add(submitted);
+		for (const n of job.numbers) {
+			const { submits, batch } = requests.get(n) ?? { submits: [] };
+			for (const submitted of submits) if (submitted.job === undefined) job.add(submitted);
+			if (batch) addBatch(job, batch);
+		}
 	}
 
 	function close(job: JobHistory): void {
@@ -190,6 +203,12 @@ export function checker(): Checker {
 					return objectOf(op.object).change(op);
 				case "shown":
 					return objectOf(op.object).show(op);
+				case "batch":
+					return batches.request(op);
+				case "batch-read":
+					return batches.read(op);
+				case "batch-files":
+					return batches.readFiles(op);
 				case "fault":
 					return void faults.push(op);
 				default:
@@ -199,18 +218,20 @@ export function checker(): Checker {
 		get held() {
 			const ofEndpoints = [...endpoints.values()].reduce((sum, { held }) => sum + held, 0);
 			const ofObjects = [...objects.values()].reduce((sum, { held }) => sum + held, 0);
-			return jobs.size + requests.size + faults.length + ofEndpoints + ofObjects;
+			return jobs.size + requests.size + faults.length + ofEndpoints + ofObjects + batches.held;
 		},
 		forget(before) {
 			for (const [n, { lines, jobs: made }] of requests)
 				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before)) requests.delete(n);
 			for (const endpoint of endpoints.values()) endpoint.forget(before, faults);
 			for (const object of objects.values()) object.judge(before);
+			batches.forget(before);
 			dropOld(faults, before);
 		},
 		finish() {
 			for (const job of [...jobs.values()]) close(job);
 			for (const endpoint of endpoints.values()) endpoint.finish(faults);
+			batches.finish();
 			for (const object of objects.values()) object.judge(Infinity);
 			const others = faults.filter(({ what }) => !what.startsWith(PARTITION));
 			for (const op of late)
@@ -239,6 +260,8 @@ function kindOf(op: Op): string {
 			return `${op.object.split(" ")[0]} ${op.how}, ${op.result}`;
 		case "shown":
 			return `${op.object.split(" ")[0]} read`;
+		case "batch":
+			return `batch, ${op.result}`;
 		default:
 			return op.op;
 	}

@@ -1,6 +1,7 @@
 /** Rules of an endpoint as a whole: queue limit, workers, purges, counts, one job per request. */
 import { MAX_LOSSES } from "../../../src/kernel/core/jobs/job-transitions.ts";
 import type { EndpointTerms, FaultOp, HealthOp, LaunchedOp, Op, PurgeOp, SubmitOp, TakeOp } from "../history.ts";
+import type { BatchHistory } from "./batch-history.ts";
 import type { JobHistory, Violation } from "./job-history.ts";
 
 /** Ends that were certainly, or perhaps, counted (D13). */
@@ -20,7 +21,7 @@ export class EndpointHistory {
 	private readonly completed: Total = { least: 0, most: 0 };
 	private readonly failed: Total = { least: 0, most: 0 };
 	private readonly retried: Total = { least: 0, most: 0 };
-	private missing = 0;
+	private readonly missing: Total = { least: 0, most: 0 };
 	/** Of purges that were dropped. */
 	private removedBefore = 0;
 	private unknownBefore = false;
@@ -83,17 +84,26 @@ export class EndpointHistory {
 		const accepted = restarts.filter(({ result }) => result === "ok").length;
 		const final = job.end();
 		const mayBePurged = job.purges().length > 0;
-		if (!final && mayBePurged) {
-			this.missing += 1;
+		// Each retry that was accepted followed a failure, also of a job that a purge removed afterwards.
+		this.failed.least += accepted;
+		this.failed.most += restarts.length;
+		// Its batch says whether it was purged. Takes without an answer may have been given it.
+		if (job.batch) this.retried.most += MAX_LOSSES;
+		else if (!final && mayBePurged) {
+			both(this.missing, 1);
 			this.retried.most += job.takes.length + restarts.length;
 			return;
 		}
-		this.failed.least += accepted;
-		this.failed.most += restarts.length;
 		if (final?.seen.state === "COMPLETED") both(this.completed, 1);
 		else if (final && final.seen.state !== "CANCELLED") both(this.failed, 1);
 		if (final?.seen.delayTime !== undefined) both(this.retried, final.seen.retries ?? 0);
 		else this.retried.most += job.takes.length + restarts.length;
+	}
+
+	/** Requests of a batch that have ended without a run: purges may have removed their jobs. */
+	cancelledLines({ least, most }: Total): void {
+		this.missing.least += least;
+		this.missing.most += most;
 	}
 
 	/** `/health` when nothing happens equals what was seen (D13). */
@@ -139,9 +149,9 @@ export class EndpointHistory {
 	private purgeCounts(): void {
 		const unknown = this.unknownBefore || this.purges.some(({ result }) => result === "unknown");
 		const removed = this.purges.reduce((n, purge) => n + (purge.removed ?? 0), this.removedBefore);
-		const tooMany = removed > this.missing + this.unknownSubmits;
-		if (!tooMany && (unknown || this.missing <= removed)) return;
-		const what = `purges answered ${removed} removed jobs, ${this.missing} are missing`;
+		const tooMany = removed > this.missing.most + this.unknownSubmits;
+		if (!tooMany && (unknown || this.missing.least <= removed)) return;
+		const what = `purges answered ${removed} removed jobs, ${show(this.missing)} are missing`;
 		this.report({ rule: "purge-count", what, lines: this.purges.slice(-5) });
 	}
 
@@ -208,6 +218,8 @@ export class RequestHistory {
 	readonly submits: SubmitOp[] = [];
 	readonly jobs = new Set<string>();
 	readonly lines: Op[] = [];
+	/** It is a request of this one. */
+	batch: BatchHistory | undefined;
 
 	add(op: SubmitOp | TakeOp, jobs: readonly string[]): void {
 		this.lines.push(op);

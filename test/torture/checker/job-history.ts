@@ -4,6 +4,7 @@
  */
 import { isFinal, type JobState } from "../../../src/kernel/core/jobs/job-states.ts";
 import type {
+	BatchFilesOp,
 	CancelOp,
 	ChunkOp,
 	DropOp,
@@ -17,6 +18,7 @@ import type {
 	ReadOp,
 	ReportOp,
 	Result,
+	ResultLine,
 	RetryOp,
 	ReturnOp,
 	Seen,
@@ -72,7 +74,24 @@ export interface Attempt {
 	pings: PingOp[];
 }
 
+/** The batch that a job is of. */
+export interface BatchOfJob {
+	/** When its end was shown. */
+	readonly endedAt: number | undefined;
+	/** Its file has a fault, so that no request of it runs. */
+	readonly isBad: boolean;
+}
+
+/** The end of a job as a line in a file of its batch. */
+export interface LineOfJob {
+	file: BatchFilesOp;
+	isAnswer: boolean;
+	line: ResultLine;
+}
+
 export class JobHistory {
+	batch: BatchOfJob | undefined;
+	readonly batchLines: LineOfJob[] = [];
 	readonly submits: SubmitOp[] = [];
 	readonly reads: ReadOp[] = [];
 	readonly cancels: CancelOp[] = [];
@@ -189,6 +208,8 @@ export class JobHistory {
 			if (line.seen) found.push({ line, from: line.from, to: line.to, seen: line.seen });
 		for (const line of this.cancels)
 			if (line.state) found.push({ line, from: line.from, to: line.to, seen: { state: line.state } });
+		for (const { file: line, isAnswer } of this.batchLines)
+			found.push({ line, from: line.from, to: line.to, seen: { state: isAnswer ? "COMPLETED" : "FAILED" } });
 		return found.map((each) => ({ ...each, epoch: this.epochAt(each) })).toSorted((a, b) => a.from - b.from);
 	}
 

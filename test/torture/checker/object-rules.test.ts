@@ -50,6 +50,46 @@ describe("change-kept finds", () => {
 	])("%s", (_, { ops }) => expect(rulesOf({ ops })).toEqual(["change-kept"]));
 });
 
+const file = "file n-1";
+const sent = { object: file, how: "create" as const, sets: { content: "a" } };
+const removed = { object: file, how: "delete" as const, sets: {} };
+const uploaded = () => history().add("change", sent);
+const found = (content: string) => ({ object: file, members: { content } });
+const lost = { object: file, missing: true as const };
+
+describe("file-kept finds", () => {
+	it.each([
+		["an acknowledged file that is missing", uploaded().add("shown", lost)],
+		["a half file", uploaded().add("shown", found("half of it"))],
+		[
+			"a half file of an upload without an answer",
+			history()
+				.add("change", { ...sent, ...unknown })
+				.add("shown", found("half of it")),
+		],
+		["a file that was never uploaded", history().add("shown", found("a"))],
+		["a deleted file that comes back", uploaded().add("change", removed).add("shown", found("a"))],
+	])("%s", (_, { ops }) => expect(rulesOf({ ops })).toEqual(["file-kept"]));
+
+	it.each([
+		["not a file that is read until it is deleted", uploaded().add("shown", found("a")).add("change", removed)],
+		[
+			"not an upload without an answer that is there, or missing",
+			history()
+				.add("change", { ...sent, ...unknown })
+				.add("shown", found("a"))
+				.add("change", removed)
+				.add("shown", lost),
+		],
+		[
+			"not a file that is missing while it is deleted",
+			uploaded()
+				.add("change", removed)
+				.add("shown", { ...lost, at: 25 }),
+		],
+	])("%s", (_, { ops }) => expect(rulesOf({ ops })).toEqual([]));
+});
+
 describe("change-kept takes for right", () => {
 	it.each([
 		["the last of two changes", made().add("change", set("2")).add("change", set("3")).add("shown", shown("3"))],

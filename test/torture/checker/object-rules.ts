@@ -1,6 +1,7 @@
 /**
  * The rule `change-kept`: a change that was acknowledged to an operator is what servers show afterwards, until a later
- * change of the same member (D27, D49).
+ * change of the same member (D27, D49). Of a file it is `file-kept`: its content is what was uploaded, until it is
+ * deleted (D56).
  */
 import type { ChangeOp, ShownOp } from "../history.ts";
 import { over, type Violation } from "./job-history.ts";
@@ -11,10 +12,12 @@ export class ObjectHistory {
 	private shown: ShownOp[] = [];
 	private judgedTo = 0;
 	private readonly object: string;
+	private readonly rule: string;
 	private readonly report: (violation: Violation) => void;
 
 	constructor(object: string, report: (violation: Violation) => void) {
 		this.object = object;
+		this.rule = object.startsWith("file ") ? "file-kept" : "change-kept";
 		this.report = report;
 	}
 
@@ -86,7 +89,7 @@ export class ObjectHistory {
 	}
 
 	private violates(what: string, ...lines: (ChangeOp | ShownOp)[]): void {
-		this.report({ rule: "change-kept", what: `${this.object}: ${what}`, lines });
+		this.report({ rule: this.rule, what: `${this.object}: ${what}`, lines });
 	}
 }
 

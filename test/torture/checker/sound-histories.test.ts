@@ -182,6 +182,15 @@ describe("histories without a bug", () => {
 				.close(),
 		],
 		["webhooks, one twice", hooked().add("webhook", webhook("d1")).add("webhook", webhook("d1")).close()],
+		[
+			"a purge of a job that failed and was retried",
+			failed()
+				.add("retry")
+				.add("purge", { removed: 1 })
+				.read(undefined)
+				.close()
+				.add("health", idleHealth({ completed: 0, failed: 1, retried: 1 })),
+		],
 		["a purge", history().endpoint().submit().add("purge", { removed: 1 }).read(undefined).close()],
 		["counts", ended().close().add("health", idleHealth({}))],
 		[

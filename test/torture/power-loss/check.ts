@@ -1,7 +1,10 @@
 /** Opens what a power loss left as the service does, and holds it against what was acknowledged. */
 import { type JsonText, stringOf } from "../../../src/kernel/lib/json/json-text.ts";
 import { T0 } from "../../store/site.ts";
-import type { Expected } from "./expected.ts";
+import { filesFolder } from "../../../src/kernel/store/sqlite/file/files-folder.ts";
+import { checkBatches } from "./batch-check.ts";
+import type { Expected, ExpectedBatch, ExpectedFile } from "./expected.ts";
+import { wrongFiles } from "./file-check.ts";
 import { openInline } from "./inline-store.ts";
 
 /** All that was acknowledged of a job. */
@@ -9,16 +12,31 @@ export interface Known extends Omit<Expected, "chunk"> {
 	chunks: string[];
 }
 
-export function learn(known: Map<string, Known>, { chunk, ...said }: Expected): void {
-	const before = known.get(said.id);
+/** All that was acknowledged. */
+export interface AllKnown {
+	jobs: Map<string, Known>;
+	/** By name. */
+	files: Map<string, ExpectedFile>;
+	/** By id. */
+	batches: Map<string, ExpectedBatch>;
+}
+
+/** A line that the workload wrote. */
+export type Said = Expected | ExpectedFile | ExpectedBatch;
+
+export function learn({ jobs, files, batches }: AllKnown, line: Said): void {
+	if ("batch" in line) return void batches.set(line.batch, line);
+	if ("name" in line) return void files.set(line.name, line);
+	const { chunk, ...said } = line;
+	const before = jobs.get(said.id);
 	const chunks = [...(before?.chunks ?? []), ...(chunk === undefined ? [] : [chunk])];
-	known.set(said.id, { ...before, ...said, chunks });
+	jobs.set(said.id, { ...before, ...said, chunks });
 }
 
 type Opened = Awaited<ReturnType<typeof openInline>>;
 
 /** What is wrong; empty when nothing is. */
-export async function check(path: string, known: ReadonlyMap<string, Known>): Promise<string[]> {
+export async function check(path: string, { jobs, files, batches }: AllKnown): Promise<string[]> {
 	let store: Opened;
 	try {
 		store = await openInline(path);
@@ -27,7 +45,11 @@ export async function check(path: string, known: ReadonlyMap<string, Known>): Pr
 	}
 	try {
 		await store.ping();
-		return (await Promise.all([...known.values()].map((each) => wrongOf(store, each)))).flat();
+		const wrong = (await Promise.all([...jobs.values()].map((each) => wrongOf(store, each)))).flat();
+		const checked = await checkBatches(filesFolder(path), store, batches);
+		wrong.push(...checked.wrong, ...(await wrongFiles(path, store, { files, others: checked.files })));
+		// What is missing already does not come back.
+		return wrong.length > 0 ? wrong : await checked.recover();
 	} catch (error) {
 		return [`it cannot be used: ${(error as Error).message}`];
 	} finally {

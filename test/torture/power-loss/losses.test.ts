@@ -1,5 +1,5 @@
 /**
- * What a loss of power may leave of a SQLite store has all that was acknowledged (D17), and a store
+ * What a loss of power may leave of a SQLite store has all that was acknowledged (D17, D56, D57), and a store
  * that did not flush would be found.
  */
 import { spawnSync } from "node:child_process";
@@ -28,23 +28,35 @@ describe.runIf(HAS_STRACE)("a traced store", () => {
 	const lose = (steps: readonly Step[], most: number): Promise<Losses> =>
 		losePower(place, { ...run, steps, most, random: random(1) });
 
-	it("D17: has every acknowledged job, result and chunk after a loss of power", async () => {
-		const { violations, states, jobs } = await lose(run.steps, 60);
+	it("D17, D56, D57: has every acknowledged job, result, chunk, file and batch after a loss of power", async () => {
+		const { violations, states, jobs, files, batches } = await lose(run.steps, 60);
 		expect(violations).toEqual([]);
 		expect(states).toBeGreaterThan(20);
-		expect(jobs).toBe(10);
+		expect([jobs, files, batches]).toEqual([10, 4, 2]);
+	}, 60_000);
+
+	it("D57: without the flushes of files of batches it would not", async () => {
+		const isOfBatch = (step: Step): boolean => step.kind === "write" && step.data.includes('{"id":"batch_req_');
+		const files = new Set(run.steps.flatMap((step) => (step.kind === "write" && isOfBatch(step) ? [step.file] : [])));
+		const steps = run.steps.filter((step) => step.kind !== "flush" || !files.has(step.file));
+		const { violations } = await lose(steps, 60);
+		expect(violations.flatMap(({ what }) => what).join()).toMatch(/file of batch batch_0+1? is not whole/);
 	}, 60_000);
 
 	it.each([
 		["the log", /-wal$/],
 		["payload files", /\.payloads\/\d+$/],
 		["the folder of payload files", /\.payloads$/],
+		["uploaded files", /\.files\/file-\w+\.part$/],
+		["the folder of uploaded files", /\.files$/],
 	])(
-		"D17: without the flushes of %s it would not",
+		"D17, D56: without the flushes of %s it would not",
 		async (_, flushed) => {
 			const steps = run.steps.filter((step) => step.kind !== "flush" || !flushed.test(step.file));
 			const { violations } = await lose(steps, 60);
-			expect(violations.flatMap(({ what }) => what).join()).toMatch(/is lost|cannot be opened|cannot be used/);
+			expect(violations.flatMap(({ what }) => what).join()).toMatch(
+				/is lost|is not whole|cannot be opened|cannot be used/,
+			);
 		},
 		60_000,
 	);

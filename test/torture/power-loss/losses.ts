@@ -4,9 +4,8 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { check, type Known, learn } from "./check.ts";
+import { type AllKnown, check, learn, type Said } from "./check.ts";
 import { choices, type Contents, Disk } from "./disk.ts";
-import type { Expected } from "./expected.ts";
 import { CALLS, type Step, stepsOf } from "./trace.ts";
 
 const WORKLOAD = fileURLToPath(new URL("./workload.ts", import.meta.url));
@@ -16,6 +15,8 @@ const ENOUGH = 20;
 
 export interface Losses {
 	jobs: number;
+	files: number;
+	batches: number;
 	steps: number;
 	/** Different ones, each opened. */
 	states: number;
@@ -63,7 +64,8 @@ export async function losePower(
 ): Promise<Losses> {
 	const { steps, folder, path, most, random } = q;
 	const disk = new Disk();
-	const known = new Map<string, Known>();
+	const known: AllKnown = { jobs: new Map(), files: new Map(), batches: new Map() };
+	let said = 0;
 	const seen = new Set<string>();
 	const violations: Losses["violations"] = [];
 	const changes = steps.filter(({ kind }) => kind !== "say").length;
@@ -77,7 +79,7 @@ export async function losePower(
 			for (const entries of [true, false]) {
 				if (random() > part) continue;
 				const contents = disk.lose(choose, entries);
-				const name = hashOf(contents, known.size);
+				const name = hashOf(contents, said);
 				if (seen.has(name)) continue;
 				seen.add(name);
 				const what = await openAfter(contents);
@@ -100,14 +102,16 @@ export async function losePower(
 	for (const [index, step] of steps.entries()) {
 		if (violations.length > ENOUGH) break;
 		if (step.kind === "say") {
-			learn(known, JSON.parse(step.text) as Expected);
+			learn(known, JSON.parse(step.text) as Said);
+			said += 1;
 			continue;
 		}
 		await loseAt(index);
 		disk.apply(step);
 		done += 1;
 	}
-	return { jobs: known.size, steps: steps.length, states: seen.size, violations };
+	const [jobs, files, batches] = [known.jobs.size, known.files.size, known.batches.size];
+	return { jobs, files, batches, steps: steps.length, states: seen.size, violations };
 }
 
 function hashOf(contents: Contents, acknowledged: number): string {

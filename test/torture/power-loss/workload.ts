@@ -4,17 +4,21 @@
  */
 import { writeSync } from "node:fs";
 import { type JsonText, LARGE_BYTES } from "../../../src/kernel/lib/json/json-text.ts";
+import type { Store } from "../../../src/kernel/store/contract/store.ts";
 import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
 import { type Site, siteOf, T0 } from "../../store/site.ts";
-import type { Expected } from "./expected.ts";
+import { batchRuns, inputOf } from "./batch-store.ts";
+import type { Said } from "./check.ts";
+import { fileStore, type FileStore, hashOf } from "./file-store.ts";
 
 const [path = "", sessions = "6", rounds = "12"] = process.argv.slice(2);
 
-/** Jobs of a round, which share commits as they come. */
+/** Jobs and files of a round, which share commits as they come. */
 const JOBS = 5;
+const FILES = 2;
 
 /** Written at once: in the trace it stands where it was said. */
-function acknowledge(expected: Expected): void {
+function acknowledge(expected: Said): void {
 	writeSync(1, `${JSON.stringify(expected)}\n`);
 }
 
@@ -55,12 +59,56 @@ async function job(site: Site, n: number): Promise<void> {
 	acknowledge({ endpoint, id: own, state: "COMPLETED", output });
 }
 
+/** Sizes of files: none, one write and several. */
+const SIZES = [4000, 0, 300_000, 20_000];
+
+/** Uploads a file; every third is deleted. */
+async function file(files: FileStore, endpoint: string, n: number): Promise<void> {
+	const bytes = Buffer.alloc(SIZES[n % SIZES.length]!, `${n} `);
+	const said = { name: `file ${n}`, endpoint, hash: hashOf(bytes) };
+	acknowledge({ ...said, state: "uploading" });
+	const { id } = await files.upload(endpoint, said.name, bytes);
+	acknowledge({ ...said, id, state: "stored" });
+	if (n % 3 !== 1) return;
+	acknowledge({ ...said, id, state: "deleting" });
+	await files.remove(endpoint, id);
+	acknowledge({ ...said, id, state: "deleted" });
+}
+
+/** Requests of a batch. */
+const REQUESTS = 10;
+
+/** One at an endpoint of its own, in one part or in several. */
+async function batch(store: Store, files: FileStore, n: number): Promise<void> {
+	const endpoint = `batches-${n}`;
+	await store.endpoints.put({ id: endpoint, settings: "{}", now: T0 });
+	const id = `batch_${String(n).padStart(32, "0")}`;
+	const said = { batch: id, endpoint };
+	acknowledge({ ...said, state: "creating" });
+	const input = await files.upload(endpoint, "requests", inputOf(REQUESTS));
+	const runs = batchRuns(store, store.filesFolder!);
+	const row = await runs.create({ id, endpoint, input: input.id });
+	acknowledge({ ...said, state: "open" });
+	await (n % 2 === 0 ? runs.run(row) : runs.runInParts(row));
+	const { progress } = (await store.batches.find({ endpoint, id }))!;
+	acknowledge({ ...said, state: "ended", hash: hashOf(Buffer.from(progress)) });
+}
+
 let n = 0;
+let serial = 0;
 for (let session = 0; session < Number(sessions); session += 1) {
 	const store = await openSqlite({ path });
 	const site = siteOf(store);
+	const { endpoint } = site;
+	await store.endpoints.put({ id: endpoint, settings: "{}", now: T0 });
+	const files = fileStore(store);
+	const running = batch(store, files, session);
 	for (let round = 0; round < Number(rounds); round += 1)
-		await Promise.all(Array.from({ length: JOBS }, () => job(site, (n += 1))));
+		await Promise.all([
+			...Array.from({ length: JOBS }, () => job(site, (n += 1))),
+			...Array.from({ length: FILES }, () => file(files, endpoint, (serial += 1))),
+		]);
+	await running;
 	// The last one is cut off.
 	if (session < Number(sessions) - 1) await store.close();
 }
