@@ -12,6 +12,8 @@ import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
  */
 const ON_BOTH_STORES = [
 	"client/{idempotency,states,stream}",
+	"client/batches/batches",
+	"client/files/{bounds,files,lent}",
 	"client/webhooks/webhooks",
 	"worker/{clock,fence,lease,outage,results,returns}",
 ];
@@ -36,7 +38,7 @@ const OVER_TLS = [
 const IN_BOTH_BROWSERS = ["pages", "jobs"];
 
 /** Searches, and bugs planted to prove that the tools find them: for changes of the tools. */
-const VERIFY = ["test/torture/planted.test.ts", "test/simulation/planted.test.ts", "test/soak/**/*.test.ts"];
+const VERIFY = ["test/torture/planted*.test.ts", "test/simulation/planted.test.ts", "test/soak/**/*.test.ts"];
 
 /** Tests with PostgreSQL, several processes, platforms, browsers, other languages. */
 const SYSTEM = [

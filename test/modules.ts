@@ -14,6 +14,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
+	files: ["spec/client/batches", "spec/client/files"],
 	// Workers of the versions that are released have GPUs.
 	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
 		(name) => `spec/worker/${name}.test.ts`,
@@ -28,14 +29,18 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["access", "paced", "sessions"].map((name) => `spec/v1/${name}.test.ts`),
 		...["errors", "request-ids"].map((name) => `spec/${name}.test.ts`),
 		...["gpu-models", "release-history", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
-		...["openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
+		...["files/metrics", "openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
-	openai: ["spec/client/openai"],
+	openai: ["spec/client/batches", "spec/client/files", "spec/client/openai"],
+	"openai-async": ["spec/client/batches"],
 	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
-	webhooks: ["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
+	webhooks: ["spec/client/batches/webhooks.test.ts", "spec/client/webhooks", "spec/v1/webhooks.test.ts"],
 };
+
+/** Modules that import functions of another one, and go with it. */
+export const NEEDS: Readonly<Record<string, string>> = { "openai-async": "openai" };
 
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
@@ -47,7 +52,12 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 		...["says who did what", "repeated sign-ins", "D2, D3: documents_busy", "the description of the service"],
 		"real calls compile against the generated types",
 	],
-	gpus: ["no_gpu_free"],
+	// HTTP servers in containers.
+	docker: [
+		...["a port of the machine for several containers", "a port to choose, in a container", "a socket in a container"],
+		"has each preset with its port and an input",
+	],
+	gpus: ["no_gpu_free", "sleeps and wakes by its mapping", "wanted where GPUs are few"],
 	kubernetes: ["where nodes pull images: kubernetes"],
 	logs: ["reads of logs", "of lines that are followed", "D3: worker_not_found"],
 	openai: [
@@ -58,7 +68,13 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 	management: ["those of the management API too", "RunPod's list of them"],
 	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
-	releases: ["releases are read a page", "whose registry was deleted", "do not get them, on any route"],
+	releases: [
+		"is shown as it was given, and changed by",
+		"a rollback returns to the mapping",
+		"releases are read a page",
+		"whose registry was deleted",
+		"do not get them, on any route",
+	],
 	slurm: ["where nodes pull images: slurm"],
 	// Without it a submission with `webhook` is 400, since no module would send it.
 	webhooks: [

@@ -181,6 +181,7 @@ describe("errors in /openapi.json", () => {
 			"https_only",
 			"resource_not_found",
 			"not_implemented",
+			"uploads_not_supported",
 		]);
 		for (const {
 			operation: { responses },

@@ -1,6 +1,7 @@
 /**
- * Each module can be removed: its folder, and its line in the list. Here all at once; `SLUICE_TEST_WITHOUT=alerts
- * vitest run --project without` removes one, and runs what of the specification is not its own.
+ * Each module can be removed: its folder, and its import and its entry in `src/modules/index.ts`. Here all at once;
+ * `SLUICE_TEST_WITHOUT=alerts vitest run --project without` removes one, and runs what of the specification is not its
+ * own.
  */
 import { execFile } from "node:child_process";
 import {
@@ -19,12 +20,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SPECIFICATION } from "./modules.ts";
-import { FOLDER, LISTS, listWithout, moduleNames, withoutModule } from "./support/without-module.ts";
+import { FOLDER, LISTS, listWithout, moduleNames, withoutModule, withThoseThatNeed } from "./support/without-module.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 const WITHOUT = process.env["SLUICE_TEST_WITHOUT"];
-const REMOVED = WITHOUT ? [WITHOUT] : moduleNames();
+const REMOVED = WITHOUT ? withThoseThatNeed(WITHOUT) : moduleNames();
 
 /** A copy of the source without the modules, in which packages are found. Removed after the test. */
 function copyWithout(names: readonly string[]): string {

@@ -7,6 +7,7 @@
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -202,7 +203,11 @@ describe.skipIf(noRun !== undefined)(
 			const done = await run(service, "kept", { n: 1 });
 			const worker = await place.attach(service, "kept");
 			expect(await ended(service, "kept", done)).toMatchObject({ status: "COMPLETED" });
+			const exited = once(worker, "exit");
 			worker.kill();
+			await exited;
+			// Its open poll would be given the job: when this is answered, the service has seen it closed.
+			await call(service.url, "/v2/kept/health");
 			const waiting = await run(service, "kept", { n: 2 });
 
 			const [before = ""] = await podsOf(inNamespace, "sluice");

@@ -215,8 +215,8 @@ describe.skipIf(noDocker !== undefined)(titled("a service with containers as wor
 	}, async (test) => {
 		const place = dockerSite(test);
 		const script =
-			"console.log('model loaded'); console.log('ready'); process.on('SIGTERM', () => " +
-			"{ console.log('bye'); process.exit(); }); setInterval(() => {}, 1000)";
+			"process.on('SIGTERM', () => { console.log('bye'); process.exit(); }); " +
+			"console.log('model loaded'); console.log('ready'); setInterval(() => {}, 1000)";
 		const service = await place.serve({
 			endpoints: place.contained({ workersMin: 1 }, { command: ["node", "-e", script] }),
 		});

@@ -54,6 +54,14 @@ const PAGES: Readonly<Record<string, Setting>> = {
 			write(cwd, { "inputs.jsonl": `{"sizes": [64], "image": "${readFileSync(PICTURE, "base64")}"}\n` });
 		},
 	},
+	"docs/guides/files.md": {
+		...EXAMPLES,
+		prepare(cwd) {
+			EXAMPLES.prepare!(cwd);
+			write(cwd, { "lines.jsonl": "{}\n" });
+		},
+	},
+	"docs/guides/batches.md": EXAMPLES,
 	"docs/guides/streaming.md": EXAMPLES,
 	"docs/guides/priorities-and-limits.md": EXAMPLES,
 	"docs/guides/monitoring.md": EXAMPLES,

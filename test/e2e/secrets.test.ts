@@ -52,6 +52,8 @@ it("D22, D34, D49: the last output of a worker of an earlier run has no value of
 	await first.end("SIGKILL");
 	const second = await place.serve({ endpoints: { ep } });
 	await until("the worker runs", () => existsSync(up));
+	// The values that are hidden are stored with it: nothing is shown of a worker that was never recorded.
+	await until("it is recorded", () => /worker ep-\w+ started/.test(second.stderr()));
 	await second.end("SIGKILL");
 	const last = await place.serve();
 	writeFileSync(go, "");

@@ -177,7 +177,13 @@ describe.skipIf(noSlurm !== undefined)(titled("a service with Slurm jobs as work
 			timeout: 120_000,
 		}, async (test) => {
 			const { place, service, id, worker } = await outage(test, { idleTimeout: 5 });
+			// Before its node registers, the controller shows the job as pending; its second start then may be refused.
+			const release = place.cluster.holdNode();
 			await place.cluster.startController();
+			await until("the service to see it", () =>
+				service.stderr().includes(`no record of the start of worker ${worker}`),
+			);
+			release();
 			// Slurm ends the worker that it takes for pending.
 			await until("its second run", () => place.runs(id).some((each) => each.worker !== worker));
 			place.allow("allowed");

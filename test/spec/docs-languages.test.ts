@@ -28,6 +28,8 @@ const VALUES = {
 	REGISTRY_ID: "5",
 	SECRET_ID: "6",
 	ID: "7",
+	FILE_ID: "8",
+	BATCH_ID: "9",
 };
 
 const place = folder();
@@ -44,8 +46,10 @@ const listener = createServer((req, res) => {
 	});
 });
 
-/** Spaces between the values of JSON differ by language. */
+/** Spaces between the values of JSON differ by language, boundaries of forms and types of their files too. */
 function parsed(body: string): unknown {
+	const [, boundary] = /^--(\S+)\r\n/.exec(body) ?? [];
+	if (boundary !== undefined) return body.replaceAll(boundary, "b").replace(/\r\nContent-Type: .*/, "");
 	try {
 		return JSON.parse(body);
 	} catch {

@@ -56,6 +56,29 @@ describe("/docs/api/ of a running service", () => {
 		return text.split("\0").slice(0, -1);
 	}
 
+	/** The form that curl makes of such fields. */
+	function formOf(fields: readonly string[]): FormData {
+		const form = new FormData();
+		for (const [, name, value, file] of fields.map((field) => /^([^=]+)=([^;]*)(?:;filename=(.*))?$/.exec(field)!))
+			if (file === undefined) form.append(name!, value!);
+			else form.append(name!, new File([value!], file));
+		return form;
+	}
+
+	async function uploaded(purpose = "vision"): Promise<string> {
+		const answer = await fetch(`${service.url}/v2/${EP}/openai/v1/files`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${KEY}` },
+			body: formOf([`purpose=${purpose}`, "file=x;filename=x"]),
+		});
+		return ((await answer.json()) as { id: string }).id;
+	}
+
+	async function batch(): Promise<string> {
+		const body = { input_file_id: await uploaded("batch"), endpoint: "/v1/embeddings", completion_window: "24h" };
+		return (await call(service.url, `/v2/${EP}/openai/v1/batches`, { body })).json.id as string;
+	}
+
 	/** Does what waits, up to a request of OpenAI's API. */
 	async function workUntilOpenai(): Promise<void> {
 		for (let route: unknown; route === undefined; ) {
@@ -131,12 +154,15 @@ describe("/docs/api/ of a running service", () => {
 				...resources,
 				DELIVERY: deliveries[0].id as string,
 				JOB: await submitted(service, EP),
+				BATCH_ID: /^(?:get|cancel)Batch$/.test(id) ? await held(clock, batch(), 1000) : "",
+				FILE_ID: /File/.test(id) ? await held(clock, uploaded(), 1000) : "",
 			};
 			const given = words(all.get(id)!, variables);
 			const url = given.find((word) => word.startsWith("http"))!;
 			const after = (flag: string): string | undefined =>
 				given.includes(flag) ? given[given.indexOf(flag) + 1] : undefined;
-			const body = after("-d");
+			const fields = given.flatMap((word, at) => (word === "-F" ? [given[at + 1]!] : []));
+			const body = fields.length > 0 ? formOf(fields) : after("-d");
 			const authorization = after("-H")?.replace("Authorization: ", "");
 			const method = after("-X") ?? (body === undefined ? "GET" : "POST");
 			expect(method, id).toBe(operationsOf(document).find((each) => each.id === id)!.method);
@@ -145,7 +171,7 @@ describe("/docs/api/ of a running service", () => {
 				...(body === undefined ? {} : { body }),
 				...(authorization === undefined ? {} : { headers: { authorization } }),
 			});
-			const needsWork = url.includes("/openai/");
+			const needsWork = url.includes("/openai/") && !/\/v1\/(?:batches|files)/.test(url);
 			if (needsWork) await workUntilOpenai();
 			const answer = await held(clock, asked, needsWork ? 0 : 1000);
 			// A feed does not end.
@@ -158,6 +184,8 @@ describe("/docs/api/ of a running service", () => {
 				(NOT_HERE.has(id) && answer.status === 404) ||
 				// No machine has the GPU, and the endpoint is in the configuration file.
 				(["createManaged", "updateManaged", "deleteManaged"].includes(id) && answer.status === 400) ||
+				// Its input file does not exist.
+				(id === "createBatch" && answer.status === 400) ||
 				(id === "createBackup" && ON_POSTGRES && answer.status === 409) ||
 				(["stopWorker", "startWorkers"].includes(id) && [404, 409].includes(answer.status));
 			if (

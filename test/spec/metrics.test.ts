@@ -28,9 +28,12 @@ beforeAll(async () => {
 afterAll(() => endWith(service, clock));
 
 /** The text, and its samples by name with labels. */
-async function scraped(key = KEY): Promise<{ text: string; samples: Map<string, number> }> {
+async function scraped(
+	key = KEY,
+	headers: Record<string, string> = {},
+): Promise<{ text: string; samples: Map<string, number> }> {
 	const response = await fetch(`${service.url}/metrics`, {
-		headers: { authorization: `Bearer ${key}` },
+		headers: { authorization: `Bearer ${key}`, ...headers },
 	});
 	expect([response.status, response.headers.get("content-type")]).toEqual([
 		200,
@@ -262,6 +265,34 @@ it("D40: while the store is unavailable it returns what this server knows", asyn
 		]).toEqual([0, 3, false]);
 	} finally {
 		service.engine.metrics.snapshots = snapshots;
+	}
+});
+
+it("D40: a slow store is waited for at most half as long as the collector waits", async () => {
+	const { snapshots } = service.engine.metrics;
+	// What the calls before have used of the key's processing time.
+	await clock.advance(60_000);
+	const asked = Promise.withResolvers<void>();
+	service.engine.metrics.snapshots = () => {
+		asked.resolve();
+		return new Promise(() => {});
+	};
+	try {
+		const answer = scraped(KEY, { "x-prometheus-scrape-timeout-seconds": "4" });
+		await asked.promise;
+		await clock.advance(2000);
+		const { samples } = await answer;
+		expect([
+			samples.get("sluice_store_up"),
+			samples.get('sluice_jobs_submitted_total{endpoint="a"}'),
+			samples.has('sluice_jobs{endpoint="a",state="IN_QUEUE"}'),
+		]).toEqual([1, 3, false]);
+		// Nor is the key charged for the wait: the next call does not wait.
+		service.engine.metrics.snapshots = snapshots;
+		await scraped();
+	} finally {
+		service.engine.metrics.snapshots = snapshots;
+		await clock.advance(2000);
 	}
 });
 

@@ -22,3 +22,25 @@ export async function held<T>(clock: ManualClock, promise: Promise<T>, step: num
 	await advanceUntil(clock, () => over, step);
 	return await promise;
 }
+
+/** A call with a form, whose field `file` is a file. */
+export function formOf(fields: Record<string, string>): { text: string; headers: Record<string, string> } {
+	const parts = Object.entries(fields).map(([name, value]) => {
+		const file = name === "file" ? '; filename="a.txt"' : "";
+		return `--b\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
+	});
+	return { text: `${parts.join("")}--b--\r\n`, headers: { "content-type": "multipart/form-data; boundary=b" } };
+}
+
+/**
+ * A schema whose objects have no members but those it names: an answer may not hold what the
+ * document does not say.
+ */
+export function closed(schema: unknown): unknown {
+	if (Array.isArray(schema)) return schema.map(closed);
+	if (typeof schema !== "object" || schema === null) return schema;
+	const inner: Record<string, unknown> = Object.fromEntries(
+		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
+	);
+	return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
+}

@@ -10,7 +10,7 @@ import { ON_POSTGRES } from "../support/service-store.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { BODY } from "./management/managed-endpoints.ts";
-import { held, operationsOf } from "./openapi-calls.ts";
+import { closed, formOf, held, operationsOf } from "./openapi-calls.ts";
 
 const EP = "thumbnail";
 const NEVER = "http://127.0.0.1:9/";
@@ -49,19 +49,6 @@ afterEach(async () => {
 	for (const { id } of jobs) await call(service.url, `/v2/${EP}/cancel/${id}`, { method: "POST" });
 });
 afterAll(() => endWith(service, clock));
-
-/**
- * A schema whose objects have no members but those it names: an answer may not hold what the
- * document does not say.
- */
-function closed(schema: unknown): unknown {
-	if (Array.isArray(schema)) return schema.map(closed);
-	if (typeof schema !== "object" || schema === null) return schema;
-	const inner: Record<string, unknown> = Object.fromEntries(
-		Object.entries(schema).map(([name, member]) => [name, closed(member)]),
-	);
-	return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
-}
 
 function faultsOf(schema: unknown, value: unknown): unknown {
 	const fits = ajv.compile(JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/')) as object);
@@ -327,6 +314,14 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
 	});
 
+	it("D56, D57: files and batches", async () => {
+		const { json } = await ask("createFile", {}, formOf({ purpose: "batch", file: "" }));
+		const body = { input_file_id: json.id, endpoint: "/v1/embeddings", completion_window: "24h" };
+		const batch = (await ask("createBatch", {}, { body })).json.id;
+		for (const id of ["listBatches", "getBatch", "cancelBatch"]) await ask(id, { batch });
+		for (const id of ["listFiles", "getFile", "getFileContent", "removeFile"]) await ask(id, { file: json.id });
+	});
+
 	it("D40: the process, and the document itself", async () => {
 		for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
 	});
@@ -364,6 +359,10 @@ describe("D2: refusals are those that the document names", () => {
 		["session_not_found", "endSession", { session: "1" }, {}],
 		["host_not_found", "drainHost", { host: "none" }, {}],
 		["registry_not_found", "removeRegistry", { registry: "none" }, {}],
+		["file_not_found", "getFile", { file: "none" }, {}],
+		["missing_required_parameter", "createFile", {}, formOf({ file: "x" })],
+		["batch_not_found", "getBatch", { batch: "none" }, {}],
+		["bad_request", "createBatch", {}, { body: {} }],
 		["bad_query", "endSessions", { query: "?key=" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
 		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith, handWorker, submitted } from "../hand-worker.ts";
+import { wantWorkers } from "../wanted-workers.ts";
 
 const clock = manualClock();
 let service: TestService;
@@ -10,6 +11,7 @@ beforeAll(async () => {
 	service = await startService({
 		endpoints: {
 			each: { workersMax: 3 },
+			quiet: {},
 			pairs: { workersMin: 1, workersMax: 9, scalerType: "REQUEST_COUNT", scalerValue: 2 },
 		},
 		clock,
@@ -17,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => endWith(service, clock));
 
-const demand = async (endpoint: string): Promise<unknown> =>
+const demand = async (endpoint: string): Promise<any> =>
 	(await call(service.url, `/v1/endpoints/${endpoint}/demand`)).json;
 
 describe("D27: demand", () => {
@@ -47,6 +49,12 @@ describe("D27: demand", () => {
 		expect(await demand("pairs")).toMatchObject({ wanted: 3, waiting: 5 });
 		await call(service.url, "/v1/endpoints/pairs/pause", { method: "POST" });
 		expect(await demand("pairs")).toMatchObject({ wanted: 1, waiting: 0, running: 0 });
+	});
+
+	it("D57: is one worker for what a module wants, such as a batch, and none while the endpoint is paused", async () => {
+		wantWorkers(service).set("quiet", 1).set("pairs", 2);
+		expect(await demand("quiet")).toMatchObject({ wanted: 1, waiting: 0 });
+		expect(await demand("pairs")).toMatchObject({ wanted: 1 });
 	});
 
 	it("needs an endpoint that exists", async () => {

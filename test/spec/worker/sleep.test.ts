@@ -33,12 +33,8 @@ const SLEEP = { command: ["sh", "-c", RELEASE], wakeCommand: ["sh", "-c", TAKE] 
 
 /** Workers that have one GPU, release it at their end, and note a fault where another has it. */
 function sleeping(rest: object = {}, sleep: object | undefined = SLEEP): object {
-	// `sleep` misses a signal that comes before it has begun.
-	const command = [
-		"sh",
-		"-c",
-		`trap '${LEAVE}; kill $! 2>&-; exit' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; sleep 300 & wait`,
-	];
+	// A child that is forked under a trap loses a signal that comes before its exec, and the stop then waits for it.
+	const command = ["sh", "-c", `sleep 300 & trap '${LEAVE}; exit' TERM; ${TAKE}; echo $$ >> "$PLACE/started"; wait`];
 	return {
 		launcher: { type: "process", command },
 		env: { PLACE: place.path },
