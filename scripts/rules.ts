@@ -265,4 +265,12 @@ export const RULES: readonly Rule[] = [
 		id: "D55",
 		says: "The number of the run grows with each retry only, and is sent to workers that ask for it.",
 	},
+	{
+		id: "D56",
+		says: "Files are stored and read with OpenAI's API; one exists with all its bytes or not, within bounds.",
+	},
+	{
+		id: "D57",
+		says: "Each request of a batch is a job, and its outcome is in one of the batch's files exactly once.",
+	},
 ];

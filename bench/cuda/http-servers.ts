@@ -14,6 +14,7 @@ import OpenAI from "openai";
 import { machine, median } from "../machine.ts";
 import { end, KEY, startService } from "../processes.ts";
 import { firstGpu, readings } from "./gpu-readings.ts";
+import type { Turns } from "./turns-chart.ts";
 
 const gpu = firstGpu();
 /** More than half of the GPU, so that two models do not fit. */
@@ -91,6 +92,16 @@ async function picture(): Promise<boolean> {
 	}
 }
 
+/** What the chart of the burst is drawn from, times in s since it began. */
+const turns: Turns = { jobs: [], spans: [] };
+
+async function inBurst(server: string, began: number, run: () => Promise<boolean>): ReturnType<typeof timed> {
+	const from = (Date.now() - began) / 1000;
+	const done = await timed(run);
+	turns.jobs.push({ server, from, to: from + done.ms / 1000 });
+	return done;
+}
+
 async function timed(run: () => Promise<boolean>): Promise<{ ms: number; isRight: boolean }> {
 	const began = performance.now();
 	const isRight = await run().catch((error: unknown) => {
@@ -121,11 +132,16 @@ try {
 	const began = Date.now();
 	const both: Promise<{ ms: number; isRight: boolean }>[] = [];
 	while (both.length < jobs) {
-		for (let count = 0; count < BURST; count += 1) both.push(timed(chat), timed(picture));
+		for (let count = 0; count < BURST; count += 1)
+			both.push(inBurst("chat", began, chat), inBurst("pictures", began, picture));
 		await sleep(5000);
 	}
 	const burst = await Promise.all(both);
 	const burstS = Math.round((Date.now() - began) / 1000);
+	const [{ history }] = (await ask("/v1/gpus?history=true")).gpus;
+	const inS = (time: string): number => (Date.parse(time) - began) / 1000;
+	for (const { endpoint, state, from, to } of history)
+		if (inS(to) > 0) turns.spans.push({ server: endpoint, state, from: inS(from), to: inS(to) });
 	const seen = await watch.stop();
 	const all = readFileSync(notes, "utf8")
 		.split("\n")
@@ -147,6 +163,7 @@ try {
 			longestMs: Math.max(...burst.map(({ ms }) => ms)),
 			seconds: burstS,
 		},
+		turns,
 		servers: Object.fromEntries(
 			(["vllm", "comfyui"] as const).map((server) => [
 				server,

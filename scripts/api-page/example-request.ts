@@ -1,4 +1,5 @@
 /** The request of an operation's examples; the caller's own values are environment variables. */
+import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
 import type { Operation } from "./openapi-types.ts";
 
 export interface Target {
@@ -22,7 +23,8 @@ export interface ExampleRequest {
 	url: readonly Piece[];
 	authorization: readonly Piece[];
 	/** Undefined: none is needed. */
-	body?: { value: unknown; media: string };
+	/** `files`: fields of a form that are files. */
+	body?: { value: unknown; media: string; files: readonly string[] };
 	/** How long the answer is: an object, a stream without end, or a file. */
 	answer: "whole" | "stream" | "file";
 }
@@ -42,6 +44,8 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	host: "rig1",
 	alert: "SluiceOldestWait",
 	registry: "registry.example.com",
+	batch: { variable: "BATCH_ID" },
+	file: { variable: "FILE_ID" },
 };
 
 const CREDENTIALS: Readonly<Record<string, readonly Piece[]>> = {
@@ -73,9 +77,16 @@ export function exampleRequest(
 		method: method.toUpperCase(),
 		url: joined(url),
 		authorization: scheme === undefined ? [] : CREDENTIALS[scheme]!,
-		...(requestBody?.required && media !== undefined ? { body: { value: example!.example, media } } : {}),
+		...(requestBody?.required && media !== undefined
+			? { body: { value: example!.example, media, files: filesIn(example!.schema) } }
+			: {}),
 		answer: types.includes("application/x-tar") ? "file" : types.join() === "text/event-stream" ? "stream" : "whole",
 	};
+}
+
+function filesIn(schema: JsonSchema): string[] {
+	const { properties = {} } = schema as { properties?: Readonly<Record<string, { format?: string }>> };
+	return Object.keys(properties).filter((name) => properties[name]!.format === "binary");
 }
 
 /** Adjacent texts become one. */

@@ -1,4 +1,6 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
+import { BATCH_EXAMPLES } from "./batch-examples.ts";
+import { FILE_EXAMPLES } from "./file-examples.ts";
 import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 
@@ -78,6 +80,8 @@ const JOB_COUNTS = {
 export const EXAMPLES = {
 	...JOB_EXAMPLES,
 	...MANAGEMENT_EXAMPLES,
+	...BATCH_EXAMPLES,
+	...FILE_EXAMPLES,
 	listEndpoints: { answer: { endpoints: [JOB_COUNTS] } },
 	createEndpoint: { body: { id: "hello", workersMax: 3, launcher: { type: "external" } }, answer: JOB_COUNTS },
 	getEndpoint: { answer: JOB_COUNTS },

@@ -22,6 +22,16 @@ const EVENTS_TYPE = "text/event-stream";
 /** Groups in page order; the first match on the path wins. */
 export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">, description: string])[] = [
 	[
+		"Files",
+		/^\/v2\/[^/]+\/openai\/v1\/files/,
+		"Files of an endpoint, as OpenAI's clients upload, list and read them. Errors have OpenAI's form.",
+	],
+	[
+		"Batches",
+		/^\/v2\/[^/]+\/openai\/v1\/batches/,
+		"Requests in a file that run when workers have nothing else to do, as OpenAI's clients create and follow them.",
+	],
+	[
 		"Jobs",
 		{ test: (path) => path.startsWith("/v2/") && !isReservedPath(path) },
 		"What clients call: submit a job, follow it, end it.",
@@ -65,6 +75,8 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		description: "Id of the worker, as in RUNPOD_POD_ID.",
 		schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" },
 	},
+	batch: { description: "Id of the batch.", schema: { type: "string" } },
+	file: { description: "Id of the file.", schema: { type: "string" } },
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },
 	session: { description: "Id of the session.", schema: { type: "string" } },
@@ -248,11 +260,16 @@ function failure(route: RouteDefinition, status: string, codes: readonly string[
 	};
 }
 
-function errorFormOf({ errorForm }: RouteDefinition) {
+function errorFormOf({ errorForm, limit }: RouteDefinition) {
 	if (errorForm === undefined) return { prefix: "", type: JSON_TYPE, schema: ERROR, ends: "" };
 	const { name, media: type = JSON_TYPE } = errorForm;
 	const isOpenAI = errorForm === OPENAI_ERRORS;
-	return { prefix: `${name}_`, type, schema: isOpenAI ? OPENAI_ERROR : PROBLEM, ends: isOpenAI ? OPENAI_ENDS : "" };
+	return {
+		prefix: `${name}_`,
+		type,
+		schema: isOpenAI ? OPENAI_ERROR : PROBLEM,
+		ends: isOpenAI && limit ? OPENAI_ENDS : "",
+	};
 }
 
 /** Rate limit headers (D24). */

@@ -15,6 +15,8 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 	":key": "key_not_found",
 };
 
+const FORM = "multipart/form-data";
+
 type Method = RouteDefinition["methods"][number];
 
 /** Error codes besides {@link ALWAYS}. */
@@ -31,9 +33,11 @@ export function refusalsOf(route: RouteDefinition, method: Method): string[] {
 	for (const segment of path.split("/"))
 		if (!creates && UNKNOWN[segment] && !(access === "worker" && segment === ":job")) codes.push(UNKNOWN[segment]);
 	if (query && access !== "worker" && !managed) codes.push("bad_query");
-	const { neverRefused, checked }: Partial<Pick<Body, "neverRefused" | "checked">> =
+	const { neverRefused, checked, media }: Partial<Pick<Body, "neverRefused" | "checked" | "media">> =
 		body && method !== "GET" ? body : { neverRefused: true };
-	if (!neverRefused) codes.push("bad_json", "bad_encoding", "body_too_large", "unsupported_encoding");
+	// A form is neither parsed as JSON nor decoded.
+	if (!neverRefused && media !== FORM) codes.push("bad_json", "bad_encoding");
+	if (!neverRefused) codes.push("body_too_large", "unsupported_encoding");
 	if (checked) codes.push("bad_request");
 	if (managed && (query || checked)) codes.push("unprocessable");
 	if (limit) codes.push("rate_limited", "too_many_at_once");
@@ -52,6 +56,10 @@ const VALUES = {
 	endpoint: "hello",
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	delivery: "msg_1",
+	batch: "batch_019b2f6e7c1a7d259a415f0f6a1c2e78",
+	file: "file-019b2f6e7c1a7d259a415f0f6a1c2e77",
+	stored: 10_239.5,
+	limitMb: 10_240,
 	key: "1",
 	session: "1",
 	alert: "SluiceOldestWait",

@@ -11,6 +11,8 @@ import { MANAGED_ENDPOINT } from "../../src/modules/management/routes/endpoints.
 import { MANAGED_WORKER } from "../../src/modules/management/routes/workers.ts";
 import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
 import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
+import { BATCH } from "../../src/modules/openai-async/routes.ts";
+import { FILE } from "../../src/modules/files/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
 import { RELEASE } from "../../src/modules/releases/routes.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
@@ -48,6 +50,8 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Principal: PRINCIPAL,
 	NewKey: NEW_KEY,
 	Release: RELEASE,
+	Batch: BATCH,
+	File: FILE,
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,

@@ -7,6 +7,9 @@ export type Language = (typeof LANGUAGES)[number];
 /** Name of a file that an answer is stored in. */
 const FILE = "sluice.tar";
 
+/** Name of a file in a form. */
+const UPLOAD = "hello.txt";
+
 const WRITERS: Readonly<Record<Language, (request: ExampleRequest) => string>> = {
 	curl,
 	Python: python,
@@ -26,7 +29,11 @@ function curl({ method, url, authorization, body, answer }: ExampleRequest): str
 	return [
 		`curl ${options}${verb}"${text(url)}"`,
 		...(authorization.length > 0 ? [`-H "Authorization: ${text(authorization)}"`] : []),
-		...(body ? [`-d '${bodyText(body).replaceAll("'", `'\\''`)}'`] : []),
+		...(body
+			? isForm(body)
+				? fieldsOf(body).map(({ name, value, isFile }) => `-F "${name}=${value}${isFile ? `;filename=${UPLOAD}` : ""}"`)
+				: [`-d '${bodyText(body).replaceAll("'", `'\\''`)}'`]
+			: []),
 	].join(" \\\n  ");
 }
 
@@ -44,9 +51,7 @@ function python({ method, url, authorization, body, answer }: ExampleRequest): s
 	const lines = [
 		text(url),
 		...(authorization.length > 0 ? [`headers={"Authorization": ${text(authorization)}}`] : []),
-		...(body
-			? [isJson(body) ? `json=${literal(body.value, IN_PYTHON)}` : `data=${JSON.stringify(bodyText(body))}`]
-			: []),
+		...(body ? [pythonBody(body)] : []),
 		...(answer === "whole" ? [] : ["stream=True"]),
 	];
 	const usesOs = [...url, ...authorization].some((each) => typeof each === "object");
@@ -69,6 +74,15 @@ function python({ method, url, authorization, body, answer }: ExampleRequest): s
 	].join("\n");
 }
 
+function pythonBody(body: Content): string {
+	if (isJson(body)) return `json=${literal(body.value, IN_PYTHON)}`;
+	if (!isForm(body)) return `data=${JSON.stringify(bodyText(body))}`;
+	const fields = fieldsOf(body).map(
+		({ name, value, isFile }) => `"${name}": (${isFile ? `"${UPLOAD}"` : "None"}, "${value}")`,
+	);
+	return `files={${fields.join(", ")}}`;
+}
+
 function javascript({ method, url, authorization, body, answer }: ExampleRequest): string {
 	const text = (pieces: readonly Piece[]): string => {
 		const [only] = pieces;
@@ -84,13 +98,23 @@ function javascript({ method, url, authorization, body, answer }: ExampleRequest
 			? [
 					isJson(body)
 						? `body: JSON.stringify(${literal(body.value, IN_JAVASCRIPT)})`
-						: `body: ${JSON.stringify(bodyText(body))}`,
+						: `body${isForm(body) ? "" : `: ${JSON.stringify(bodyText(body))}`}`,
 				]
 			: []),
 	];
 	const options = lines.length > 0 ? `, {\n${lines.map((line) => `  ${line},\n`).join("")}}` : "";
 	return [
 		...(answer === "file" ? ['import { writeFile } from "node:fs/promises";', ""] : []),
+		...(body && isForm(body)
+			? [
+					"const body = new FormData();",
+					...fieldsOf(body).map(({ name, value, isFile }) =>
+						isFile
+							? `body.append("${name}", new Blob(["${value}"]), "${UPLOAD}");`
+							: `body.append("${name}", "${value}");`,
+					),
+				]
+			: []),
 		`const response = await fetch(${text(url)}${options});`,
 		{
 			whole: "console.log(response.status, await response.text());",
@@ -106,7 +130,11 @@ function go({ method, url, authorization, body, answer }: ExampleRequest): strin
 	const quoted = (plain: string): string => (plain.includes("`") ? JSON.stringify(plain) : `\`${plain}\``);
 	const stop = ["\tif err != nil {", "\t\tlog.Fatal(err)", "\t}"];
 	const file = answer === "file";
-	const imports = ["io", "log", "net/http", "os", ...(body ? ["strings"] : [])];
+	const form = body && isForm(body);
+	const imports = [
+		...(form ? ["bytes"] : []),
+		...["io", "log", ...(form ? ["mime/multipart"] : []), "net/http", "os", ...(body && !form ? ["strings"] : [])],
+	];
 	const content = body ? `strings.NewReader(${quoted(bodyText(body))})` : "nil";
 	return [
 		"package main",
@@ -116,10 +144,11 @@ function go({ method, url, authorization, body, answer }: ExampleRequest): strin
 		")",
 		"",
 		"func main() {",
-		...(body ? [`\tbody := ${content}`] : []),
+		...(form ? goForm(body) : body ? [`\tbody := ${content}`] : []),
 		`\trequest, err := http.NewRequest("${method}", ${text(url)}, ${body ? "body" : "nil"})`,
 		...stop,
 		...(authorization.length > 0 ? [`\trequest.Header.Set("Authorization", ${text(authorization)})`] : []),
+		...(form ? ['\trequest.Header.Set("Content-Type", form.FormDataContentType())'] : []),
 		"\tresponse, err := http.DefaultClient.Do(request)",
 		...stop,
 		"\tdefer response.Body.Close()",
@@ -131,7 +160,31 @@ function go({ method, url, authorization, body, answer }: ExampleRequest): strin
 	].join("\n");
 }
 
+/** Writing to memory does not fail. */
+function goForm(body: Content): string[] {
+	return [
+		"\tbody := &bytes.Buffer{}",
+		"\tform := multipart.NewWriter(body)",
+		...fieldsOf(body).flatMap(({ name, value, isFile }) =>
+			isFile
+				? [`\tfile, _ := form.CreateFormFile("${name}", "${UPLOAD}")`, `\tfile.Write([]byte("${value}"))`]
+				: [`\tform.WriteField("${name}", "${value}")`],
+		),
+		"\tform.Close()",
+	];
+}
+
 type Content = NonNullable<ExampleRequest["body"]>;
+
+function isForm({ media }: Content): boolean {
+	return media === "multipart/form-data";
+}
+
+/** Fields of a form, whose values are words. */
+function fieldsOf({ value, files }: Content): { name: string; value: string; isFile: boolean }[] {
+	const fields = Object.entries(value as Readonly<Record<string, string>>);
+	return fields.map(([name, text]) => ({ name, value: text, isFile: files.includes(name) }));
+}
 
 function isJson({ media }: Content): boolean {
 	return media === "application/json";

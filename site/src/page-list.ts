@@ -56,7 +56,7 @@ export const SECTIONS: readonly Section[] = [
 	},
 	{
 		label: "Call endpoints",
-		files: guides("clients", "streaming", "webhooks", "priorities-and-limits"),
+		files: guides("clients", "streaming", "files", "batches", "webhooks", "priorities-and-limits"),
 		weight: GUIDE_WEIGHT,
 	},
 	{
