@@ -12,6 +12,7 @@ import type { Pod } from "../../src/modules/kubernetes/pods/pod-status.ts";
 import type { KubernetesSettings } from "../../src/modules/kubernetes/settings.ts";
 import type { Handle, Launcher, Notice, WorkerSpec } from "../../src/kernel/launchers/launcher.ts";
 import { logPath } from "../../src/kernel/launchers/logs/log-files.ts";
+import { importAdapterImage } from "../support/adapter-image.ts";
 import { IMAGE, makeImage, TAKES_ALL_MEMORY } from "../support/docker.ts";
 import {
 	DOCKER,
@@ -27,7 +28,7 @@ import {
 import { kubernetesProxy } from "../support/kubernetes-proxy.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
-import { conformance, exitsOf } from "./index.ts";
+import { adapted, conformance, exitsOf, type Subject } from "./index.ts";
 import { SCRIPTS } from "./sample-workers.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-kubernetes-"));
@@ -44,6 +45,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	const opened: Launcher[] = [];
 	let place: Namespace;
 	let foreign: Handle;
+	let adapter = "";
 
 	function script(text: string, change: Partial<KubernetesSettings> = {}): Spec {
 		const workerId = `worker-${randomUUID()}`;
@@ -87,7 +89,8 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		return launcher;
 	}
 
-	const processes = ({ workerId }: WorkerSpec): Promise<number> => processesOfPod(uids.get(workerId) ?? "");
+	const processesIn = ({ workerId }: WorkerSpec, container: "worker" | "server"): Promise<number> =>
+		processesOfPod(uids.get(workerId) ?? "", container);
 
 	function open(env = ENV): {
 		launcher: Launcher;
@@ -108,6 +111,7 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	beforeAll(async () => {
 		place = await namespace(`sluice-${randomUUID().slice(0, 8)}`);
 		await makeImage(DOCKER);
+		adapter = await importAdapterImage(DOCKER);
 		const { launcher } = open();
 		const spec = { ...script(SCRIPTS.runs), serviceId: `${serviceId}-other` };
 		foreign = await launcher.start(spec);
@@ -120,23 +124,31 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		rmSync(root, { recursive: true, force: true });
 	}, 60_000);
 
-	conformance("kubernetes", {
+	const subject: Subject = {
 		open: () => makeLauncher(),
 		spec: (behaviour) => script(SCRIPTS[behaviour]),
 		// Some kubelets never report the end of a worker that is stopped before they have reported its begin.
 		ready: (spec) =>
 			until(`${spec.workerId} is ready, and its node reports it`, async () => {
 				const isReady = readdirSync(folder(spec)).includes("ready");
-				return isReady && (await podOf(spec as Spec)).status?.phase === "Running";
+				const { status } = await podOf(spec as Spec);
+				return isReady && status?.containerStatuses?.every(({ state }) => state?.running);
 			}),
 		release: (spec) => writeFileSync(join(folder(spec), "release"), ""),
-		processes,
+		processes: (spec) => processesIn(spec, "worker"),
 		reused: () => foreign,
 		reportsAdopted: true,
 		// A slow kubelet does not find the container, and writes ContainerStatusUnknown in place of its end.
 		losesCodes: true,
 		sequential: true,
 		queues: true,
+	};
+	conformance("kubernetes", subject);
+	conformance("kubernetes", {
+		...subject,
+		spec: (behaviour) => adapted(script(SCRIPTS[behaviour], { adapterImage: adapter })),
+		processes: (spec) => processesIn(spec, "server"),
+		adapted: "beside a container",
 	});
 
 	it("D25: neither token nor variables are in the Pod; its Secret is removed with it", async () => {
@@ -260,8 +272,8 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 		const endpoints = [{ id: "sample", settings: kept.settings }];
 		const strays = { ...own, recorded: [kept.workerId], endpoints };
 		expect(await launcher.removeStrays(strays)).toBe(1);
-		await until("it ends", async () => (await processes(lost)) === 0);
-		expect(await processes(elsewhere), "another server's").toBe(1);
+		await until("it ends", async () => (await subject.processes(lost)) === 0);
+		expect(await subject.processes(elsewhere), "another server's").toBe(1);
 		expect(await launcher.list()).toEqual([kept.workerId]);
 	});
 

@@ -107,9 +107,9 @@ export async function addToNode({ admin }: Namespace, resource: string, quantity
 	}
 }
 
-/** How many processes run in the containers of a Pod, without the pauses of scripts. */
-export async function processesOfPod(uid: string): Promise<number> {
-	const filters = [`label=io.kubernetes.pod.uid=${uid}`, "label=io.kubernetes.container.name=worker"];
+/** How many processes run in a container of a Pod, without the pauses of scripts. */
+export async function processesOfPod(uid: string, container: "worker" | "server" = "worker"): Promise<number> {
+	const filters = [`label=io.kubernetes.pod.uid=${uid}`, `label=io.kubernetes.container.name=${container}`];
 	const ids = await dockerAt(DOCKER, "ps", "-q", ...filters.flatMap((each) => ["--filter", each]));
 	let count = 0;
 	for (const id of ids.split("\n").filter((each) => each !== "")) {
