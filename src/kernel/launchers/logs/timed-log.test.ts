@@ -1,5 +1,5 @@
 /** Output of several programs of a worker in one log (docs/decisions/0061-adapter-image.md). */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -48,3 +48,24 @@ it("the files with their times are removed with the log", async () => {
 	await pruneLogs(logDir, { running: () => [], now: Date.now() + 48 * 3_600_000 });
 	expect([existsSync(own), existsSync(logPath(logDir, "w"))]).toEqual([false, false]);
 });
+
+it.skipIf(process.platform !== "linux")("closes the log if the file with the time cannot be opened", async () => {
+	const { logDir } = place();
+	const path = logPath(logDir, "w");
+	mkdirSync(sourcePath(path, "server"));
+	await expect(timedLog(logDir, "w", "server")).rejects.toThrow("EISDIR");
+	// The collection of garbage would close it later.
+	expect(openPaths()).not.toContain(path);
+});
+
+/** Paths of the files that this process has open. */
+function openPaths(): string[] {
+	return readdirSync("/proc/self/fd").flatMap((fd) => {
+		try {
+			return [readlinkSync(`/proc/self/fd/${fd}`)];
+		} catch {
+			// It is closed meanwhile.
+			return [];
+		}
+	});
+}

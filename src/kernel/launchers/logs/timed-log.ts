@@ -36,11 +36,20 @@ export async function copyToLog(
 export async function timedLog(logDir: string, workerId: string, source?: LogSource) {
 	const path = logPath(logDir, workerId);
 	const file = await openLog(logDir, workerId);
-	const found = await fileCalls.run(path, () => file.stat());
-	let { size } = found;
-	const isNew = size === 0 && (await startOf(path)) === 0;
-	const own = source && (await openSource(path, source));
-	const known = own ? await own.time() : isNew ? 0 : Math.floor(found.mtimeMs * 1000);
+	let own: Awaited<ReturnType<typeof openSource>> | undefined;
+	/** The bytes of the log, and the time of the last line that was copied, µs since the epoch. */
+	async function earlier(): Promise<{ bytes: number; known: number }> {
+		const { size: bytes, mtimeMs } = await fileCalls.run(path, () => file.stat());
+		const isNew = bytes === 0 && (await startOf(path)) === 0;
+		own = source && (await openSource(path, source));
+		return { bytes, known: own ? await own.time() : isNew ? 0 : Math.floor(mtimeMs * 1000) };
+	}
+	const { bytes: found, known } = await earlier().catch(async (error: unknown) => {
+		own?.close();
+		await fileCalls.run(path, () => file.close()).catch(() => {});
+		throw error;
+	});
+	let size = found;
 	let last = known;
 	let at = 0;
 	return {
