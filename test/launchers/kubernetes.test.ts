@@ -39,6 +39,13 @@ const folder = ({ workerId }: WorkerSpec): string => join(root, workerId);
 
 type Spec = WorkerSpec<KubernetesSettings>;
 
+/**
+ * The first process of a container gets no signal that it does not handle. This one runs the script that follows it,
+ * passes SIGTERM on to all, and ends as the script does.
+ */
+const FIRST =
+	'trap "kill -TERM -1" TERM; sh -c "$0" & while wait $!; code=$?; kill -0 $! 2>/dev/null; do :; done; exit $code';
+
 const TITLE = titledKubernetes("kubernetes launcher");
 
 describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
@@ -146,8 +153,9 @@ describe.skipIf(noKubernetes !== undefined)(TITLE, { timeout: 120_000 }, () => {
 	conformance("kubernetes", subject);
 	conformance("kubernetes", {
 		...subject,
-		spec: (behaviour) => adapted(script(SCRIPTS[behaviour], { adapterImage: adapter })),
-		processes: (spec) => processesIn(spec, "server"),
+		spec: (behaviour) =>
+			adapted(script(SCRIPTS[behaviour], { adapterImage: adapter, command: ["sh", "-c", FIRST, SCRIPTS[behaviour]] })),
+		processes: async (spec) => Math.max(0, (await processesIn(spec, "server")) - 1),
 		adapted: "beside a container",
 	});
 
