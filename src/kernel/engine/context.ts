@@ -12,7 +12,9 @@ import type { BackgroundTasks } from "../system/loop.ts";
 import type { ReleasePolicy } from "./releases/policy.ts";
 import type { PlacementPolicy } from "./scaling/placement.ts";
 import type { StoredFiles } from "./stored-files.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
 import { type Store, StoreUnavailable } from "../store/contract/store.ts";
+import type { DueDelivery } from "../store/contract/webhooks.ts";
 import type { Calendar } from "./availability/clock/job-clock.ts";
 import type { FreeSpace } from "./availability/storage/free-space.ts";
 import type { StoredBytes } from "./availability/storage/stored-bytes.ts";
@@ -62,6 +64,11 @@ export interface Hooks {
 	files?: StoredFiles;
 	/** Workers that an endpoint should have although no job waits that would start one. */
 	wantedWorkers?: (endpoint: string) => number;
+	/**
+	 * The whole body of a webhook that is not that of a job, for each attempt to deliver it. Undefined, at once or later:
+	 * the stored one. Rejects as the store does.
+	 */
+	webhookBody?: (delivery: DueDelivery) => Promise<JsonText | undefined> | undefined;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */
 	webhookFault?: (url: string) => string | undefined;
 }

@@ -1,6 +1,6 @@
 /** What clients see of a job, as if its passed deadlines were settled (D15). */
 import type { Attempt } from "../core/jobs/job.ts";
-import type { JsonText } from "../lib/json/json-text.ts";
+import { type JsonText, LARGE_BYTES } from "../lib/json/json-text.ts";
 import type { JobResult } from "../core/jobs/job-view.ts";
 import type { Transitions, Projection } from "./apply-transition.ts";
 import { type JobRow, type Result, WAITING } from "./row.ts";
@@ -49,14 +49,17 @@ export function openViews<Row extends JobRow>({ attempts, payloads, chunks, tran
 		},
 
 		/** Undefined if removed. */
-		record(row: Row, now: number): JobRecord | undefined {
+		record(row: Row, now: number, large?: "size"): JobRecord | undefined {
 			const projected = transitions.project(row, now);
 			if (!projected) return undefined;
 			const { steps } = projected;
+			const { erased } = projected.job;
+			const isSized = large !== undefined && !erased && row.inputBytes >= LARGE_BYTES;
 			const dropped = (which: "undelivered" | "all"): boolean => steps.some((step) => step.chunks === which);
 			return {
-				...shown(row, projected),
-				input: projected.job.erased ? undefined : payloads.input(row),
+				...shown(row, projected, large),
+				input: erased || isSized ? undefined : payloads.input(row),
+				...(isSized && { inputBytes: row.inputBytes }),
 				attempts: [...attempts.list(row), ...steps.flatMap(({ closed }) => closed ?? [])],
 				chunks: {
 					written: row.nextChunk,

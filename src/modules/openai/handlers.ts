@@ -10,7 +10,7 @@ import { usageIn, usageText } from "./usage.ts";
 import { traceText } from "../../kernel/core/trace.ts";
 import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
 import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
-import { notAnObject, readJson } from "../../kernel/http/exchange/body.ts";
+import { notAnObject, readJson, type ScannedBody } from "../../kernel/http/exchange/body.ts";
 import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
 import { isForm } from "../../kernel/http/exchange/form.ts";
 import { headOnly, json, JSON_HEADERS, inSlices } from "../../kernel/http/exchange/reply.ts";
@@ -18,24 +18,35 @@ import { boundedReads } from "../../kernel/http/memory/bounded-reads.ts";
 import { onStored } from "../../kernel/http/memory/call-memory.ts";
 import { answerFailure, CHECK_MS, countTokens, type JobName, READ_BYTES, type TokenCounts } from "./reply.ts";
 import { answeredAsFile } from "./file-answer.ts";
+import type { Kernel } from "../../kernel/module.ts";
 import { type ModelLists, MODELS_ROUTE } from "./model-lists.ts";
 import { streamed } from "./stream.ts";
 
+/** The one route whose requests may run in the background (D58). */
+const RESPONSES_ROUTE = "/v1/responses";
+
 /** Tokens that were counted and lists of models that are known, for as long as the module is open. */
 export interface OpenaiState {
+	kernel: Kernel;
 	tokens: TokenCounts;
 	models: ModelLists;
 }
 
 /** Ignores `Idempotency-Key`: the official clients send one per attempt, and results are not kept for another. */
-export async function openai(call: Call<"endpoint" | "rest">, { tokens, models }: OpenaiState): Promise<void> {
+export async function openai(call: Call<"endpoint" | "rest">, state: OpenaiState): Promise<void> {
 	const { engine, params } = call;
+	const { tokens, models } = state;
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
 		return headOnly(call.res, JSON_HEADERS);
 	}
 	const route = `/${params.rest}`;
-	const { input, stream } = await readRequest(call, route);
+	const request = await readRequest(call, route);
+	if ("background" in request) {
+		const { createBackground } = await import("./background/create.ts");
+		return await createBackground(state.kernel, call, request.background);
+	}
+	const { input, stream } = request;
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.endpoints.get(params.endpoint);
 	const list = listRequest(call, { route, endpoint: endpoint.id, models });
@@ -79,7 +90,11 @@ function listRequest(
 	};
 }
 
-async function readRequest(call: Call, route: string): Promise<{ input: JsonText; stream: boolean }> {
+/** A request for a background response is the body as it is. */
+async function readRequest(
+	call: Call,
+	route: string,
+): Promise<{ input: JsonText; stream: boolean } | { background: ScannedBody }> {
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
 	if (isForm(call.req)) {
 		const { formInput } = await import("./form-input.ts");
@@ -87,11 +102,13 @@ async function readRequest(call: Call, route: string): Promise<{ input: JsonText
 		if (model !== undefined) describeModel(call, route, model);
 		return form;
 	}
-	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model"] });
+	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model", "background"] });
 	const { scan, size } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
 	const { model } = scan.members;
 	if (model?.kind === "string") describeModel(call, route, String(JSON.parse(body.text(model))));
+	if (scan.members["background"]?.kind === "true" && route === RESPONSES_ROUTE && call.path.startsWith("/v2/"))
+		return { background: body };
 	return {
 		input: openaiInput(route, body.payload({ start: 0, end: size })),
 		stream: scan.members["stream"]?.kind === "true",

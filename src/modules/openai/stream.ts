@@ -128,7 +128,8 @@ export async function streamed(call: Call, job: JobName, counts: TokenCounts): P
 	}
 }
 
-function* slicesOf(text: string): Generator<string> {
+/** Pieces of a text for one write each. */
+export function* slicesOf(text: string): Generator<string> {
 	for (let at = 0, end = 0; at < text.length; at = end) {
 		end = Math.min(at + BLOCK_BYTES, text.length);
 		// Do not split a surrogate pair.
@@ -137,6 +138,7 @@ function* slicesOf(text: string): Generator<string> {
 	}
 }
 
-function waitsAgain({ state, attempt }: Job): boolean {
+/** Whether the attempt of a job was lost. */
+export function waitsAgain({ state, attempt }: Job): boolean {
 	return state === "IN_QUEUE" && attempt > 0;
 }

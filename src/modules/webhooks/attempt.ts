@@ -1,6 +1,7 @@
 /** One attempt at a webhook's receiver (spec 6, D21). */
 import { clientTrace } from "../../kernel/core/trace.ts";
 import { PAUSE_AFTER, receiverOf, waitsOf } from "../../kernel/core/webhooks.ts";
+import type { JsonText } from "../../kernel/lib/json/json-text.ts";
 import type { DueDelivery } from "../../kernel/store/contract/webhooks.ts";
 import type { SignedPost, PostAnswer } from "../../kernel/post/contract.ts";
 import type { Cluster } from "../../kernel/engine/cluster/cluster.ts";
@@ -60,9 +61,10 @@ export async function attempt(
 
 async function answerTo(
 	d: WebhooksContext,
-	{ id, endpoint, job, url, body: claimed, inputBytes, requestId, trace }: DueDelivery,
+	delivery: DueDelivery,
 	signal: AbortSignal,
 ): Promise<PostAnswer & { sent: boolean }> {
+	const { id, endpoint, job, url, requestId, trace } = delivery;
 	const secret = d.endpoints.webhookSecret(endpoint);
 	if (!secret.ok) {
 		const reason =
@@ -72,13 +74,22 @@ async function answerTo(
 		return { sent: false, error: `not sent: ${reason}; renew it` };
 	}
 	const secrets = secret.former ? [secret.text, secret.former.text] : [secret.text];
-	const stored = claimed ?? (await d.store.webhooks.body({ id }));
-	if (stored === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
-	const input = inputBytes > 0 ? await d.store.webhooks.input({ id }) : undefined;
-	const body = sentBody(stored, { url, input });
+	const body = await bodyOf(d, delivery);
+	if (body === undefined) return { sent: false, error: "not sent: the result of the job was erased", final: true };
 	const traced = d.hooks.traces?.delivery({ job: { id: job, endpoint, trace }, delivery: id, url });
 	const context = traced ? traced.context : clientTrace({ trace });
 	const answer = await d.send({ id, url, body, secrets, requestId, trace: context, signal });
 	traced?.end(answer);
 	return { ...answer, sent: answer.final !== true };
+}
+
+/** Undefined if the result was erased. */
+async function bodyOf({ hooks, store }: WebhooksContext, delivery: DueDelivery): Promise<JsonText | undefined> {
+	const own = await hooks.webhookBody?.(delivery);
+	if (own !== undefined) return own;
+	const { id, url, body: claimed, inputBytes } = delivery;
+	const stored = claimed ?? (await store.webhooks.body({ id }));
+	if (stored === undefined) return undefined;
+	const input = inputBytes > 0 ? await store.webhooks.input({ id }) : undefined;
+	return sentBody(stored, { url, input });
 }

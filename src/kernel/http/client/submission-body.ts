@@ -1,17 +1,14 @@
-/** Bodies of `/run` and `/runsync` (spec 2.3, D4), and `Idempotency-Key` (D14). */
-import { createHash } from "node:crypto";
+/** Bodies of `/run` and `/runsync` (spec 2.3, D4). */
 import { badRequest } from "../../core/errors.ts";
 import type { Operation } from "../../core/jobs/job.ts";
 import type { JsonMember } from "../../lib/json/json-scan.ts";
-import type { JsonBlocks } from "../../lib/json/json-text.ts";
 import { traceText } from "../../core/trace.ts";
 import { ignoredMembers, SETTING_LIMIT, SUBMISSION_JSON, readSubmission } from "../../core/jobs/submission.ts";
 import type { SubmitRequest } from "../../engine/jobs/submit.ts";
 import { notAnObject, readJson } from "../exchange/body.ts";
 import type { Call } from "../exchange/call.ts";
+import { hashOf, idempotencyKey } from "../exchange/idempotency.ts";
 import { onStored } from "../memory/call-memory.ts";
-
-const MAX_KEY_LENGTH = 255;
 
 const SETTINGS = ["webhook", "policy", "s3Config"] as const;
 
@@ -67,23 +64,4 @@ function checkSizes(members: Readonly<Record<string, JsonMember | undefined>>): 
 	const tooLarge = SETTINGS.filter((field) => bytesOf(members[field]) > SETTING_LIMIT);
 	const message = `must be at most ${SETTING_LIMIT} bytes of JSON.`;
 	if (tooLarge.length > 0) throw badRequest(tooLarge.map((field) => ({ field, message })));
-}
-
-function hashOf(blocks: JsonBlocks): string {
-	const hash = createHash("sha256");
-	for (const block of blocks) hash.update(block);
-	return hash.digest("hex");
-}
-
-function idempotencyKey({ req }: Call): string | undefined {
-	const key = req.headers["idempotency-key"];
-	if (key === undefined) return undefined;
-	if (typeof key === "string" && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key) && key.length <= MAX_KEY_LENGTH)
-		return key;
-	throw badRequest([
-		{
-			field: "Idempotency-Key",
-			message: `must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
-		},
-	]);
 }

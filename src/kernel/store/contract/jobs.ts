@@ -64,6 +64,8 @@ export interface JobPage {
 export interface JobRecord extends JobResult {
 	/** Input of the job; absent when it was erased. */
 	input?: JsonText | undefined;
+	/** Size of a large input that was not read. */
+	inputBytes?: number;
 	attempts: Attempt[];
 	/** Numbers of the next chunk to be written and to be delivered. */
 	chunks: { written: number; delivered: number };
@@ -218,7 +220,8 @@ export interface JobStore {
 		limit: number;
 		now: number;
 	}): Promise<JobPage>;
-	record(q: { endpoint: string; id: string; now: number }): Promise<JobRecord | undefined>;
+	/** `large: "size"`: of an input or output of `LARGE_BYTES` or more only the size is read (D41). */
+	record(q: { endpoint: string; id: string; now: number; large?: "size" }): Promise<JobRecord | undefined>;
 	/**
 	 * Settles up to `limit` jobs with passed deadlines, live ones first, and signals each; removes as many rows of purged
 	 * jobs and expired idempotency keys. With `expiries` at most that many results and records are removed, and the next

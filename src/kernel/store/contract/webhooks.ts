@@ -1,4 +1,5 @@
 import type { DeliveryState, DeliveryTry, ReceiverHealth } from "../../core/webhooks.ts";
+import type { Operation } from "../../core/jobs/job.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 
 export interface DeliveryRow {
@@ -28,6 +29,8 @@ export interface SizedDelivery extends DeliveryRow {
 export interface DueDelivery extends SizedDelivery {
 	/** A larger body than {@link INLINE_BYTES} is read when it is sent. */
 	body?: JsonText | undefined;
+	/** Operation of its job, while the record of that is kept. */
+	operation?: Operation | undefined;
 	/** Size of the input of its job, 0 if that was erased. */
 	inputBytes: number;
 	/** `X-Request-Id` of its job, while the record of that is kept. */

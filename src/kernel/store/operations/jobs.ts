@@ -163,10 +163,13 @@ export const get: SharedRead<"jobs.get"> = {
 
 export const record: SharedRead<"jobs.record"> = {
 	kind: "read",
-	reads: ({ endpoint, id }) => ({ jobs: [{ endpoint, id }], payloads: "all" }),
+	reads: ({ endpoint, id, large }) => ({
+		jobs: [{ endpoint, id }],
+		payloads: large === undefined ? "all" : "all small",
+	}),
 	apply(unit, q) {
 		const row = unit.records.find(q);
-		return row && unit.views.record(row, q.now);
+		return row && unit.views.record(row, q.now, q.large);
 	},
 };
 

@@ -54,8 +54,8 @@ export interface Reads {
 	keys?: readonly KeyPlace[];
 	/** Endpoints in addition to those of the rows above. */
 	endpoints?: readonly string[];
-	/** Payloads to read; only for a `read`. `small`: only the size of a large output. */
-	payloads?: "output" | "small" | "all";
+	/** Payloads to read; only for a `read`. `small`: only the size of large ones. */
+	payloads?: "output" | "small" | "all" | "all small";
 }
 
 /** Rows that an operation will read, known from what it has read so far. */

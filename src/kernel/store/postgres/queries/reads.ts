@@ -7,7 +7,7 @@ import type { Database } from "../connection/database.ts";
 import { keyOf, KEYS } from "../rows/row.ts";
 import { readRange } from "../rows/chunk-rows.ts";
 import { readModelColumns, readModelFrom, type ReadModelRow, readUnit } from "../rows/read-model.ts";
-import { SMALL_OUTPUT } from "../rows/payloads.ts";
+import { SMALL_INPUT, SMALL_OUTPUT } from "../rows/payloads.ts";
 import { isStorable, type Runner, statement, type Statement } from "../connection/statement.ts";
 import type { Sweeps } from "./sweeps.ts";
 
@@ -21,6 +21,7 @@ const resultsWith = (output: string): Statement =>
 const RESULTS = resultsWith("jobs.output");
 const SMALL_RESULTS = resultsWith(SMALL_OUTPUT);
 const RECORD = statement(`SELECT ${readModelColumns({ input: "jobs.input", output: "jobs.output" })} ${ROW}`);
+const SMALL_RECORD = statement(`SELECT ${readModelColumns({ input: SMALL_INPUT, output: SMALL_OUTPUT })} ${ROW}`);
 const BARE = statement(`SELECT ${readModelColumns({ input: "NULL", output: "NULL" })} ${ROW}`);
 
 /** Per endpoint, to use the index of running jobs. */
@@ -130,6 +131,7 @@ export function openReads({ read }: Pick<Database, "read">, sweeps: Pick<Sweeps,
 		if (!key || !isStorable(key.id)) return undefined;
 		if (payloads === "output") return await results.row(key);
 		if (payloads === "small") return await smallResults.row(key);
+		if (payloads === "all small") return await shown(SMALL_RECORD, key);
 		return await shown(payloads === "all" ? RECORD : BARE, key);
 	}
 

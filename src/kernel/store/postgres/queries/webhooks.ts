@@ -1,5 +1,6 @@
 /** Webhook deliveries (D21). */
 import { INLINE_BYTES } from "../../contract/webhooks.ts";
+import type { Operation } from "../../../core/jobs/job.ts";
 import { recordTry } from "../../operations/steps.ts";
 import type { AllDialectMethods } from "../../operations/table.ts";
 import { DELIVERIES, withoutNumber, attempted, PENDING_ENDPOINTS } from "../../tables/webhooks.ts";
@@ -33,8 +34,8 @@ const CLAIM = statement(`
   )
   UPDATE deliveries SET due_at = coalesce(paused, $4) FROM held WHERE number = claimed
   RETURNING ${DELIVERIES.names},
-    (SELECT json_build_array(request_id, trace, CASE WHEN input IS NULL THEN 0 ELSE input_bytes END)::text FROM jobs
-      WHERE jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job),
+    (SELECT json_build_array(request_id, trace, CASE WHEN input IS NULL THEN 0 ELSE input_bytes END, operation)::text
+      FROM jobs WHERE jobs.endpoint = deliveries.endpoint AND jobs.id = deliveries.job),
     CASE WHEN octet_length(body) <= ${INLINE_BYTES} THEN body END,
     octet_length(body), paused IS NOT NULL, was_due`);
 const NEXT_DUE = statement(`${FIRST_DUE} SELECT min(due_at) FROM ready WHERE endpoint <> ALL ($1::text[])`);
@@ -56,7 +57,7 @@ const EXPIRE = statement(`
     ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   DELETE FROM deliveries USING old WHERE deliveries.number = old.number`);
 
-type JobFacts = [requestId?: string | null, trace?: string | null, inputBytes?: number];
+type JobFacts = [requestId?: string | null, trace?: string | null, inputBytes?: number, operation?: Operation];
 
 export function openWebhooks(context: TableContext): AllDialectMethods["webhooks"] {
 	const { read, write } = context.database;
@@ -74,7 +75,7 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 				.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)) || Number(one[0]) - Number(other[0]))
 				.flatMap((values) => {
 					const [origin, body, bytes, paused] = values.slice(-5);
-					const [requestId, trace, inputBytes] = JSON.parse(String(origin ?? "[]")) as JobFacts;
+					const [requestId, trace, inputBytes, operation] = JSON.parse(String(origin ?? "[]")) as JobFacts;
 					return paused === true
 						? []
 						: {
@@ -82,6 +83,7 @@ export function openWebhooks(context: TableContext): AllDialectMethods["webhooks
 								bytes: Number(bytes),
 								body: (body as string | null) || undefined,
 								inputBytes: inputBytes ?? 0,
+								operation,
 								requestId: requestId ?? undefined,
 								trace: trace ?? undefined,
 							};

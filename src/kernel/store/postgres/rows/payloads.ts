@@ -32,6 +32,9 @@ export function readError(packed: string | null): string | undefined {
 	return packed === null ? undefined : (JSON.parse(packed) as string);
 }
 
+/** Reads an input unless it is large. */
+export const SMALL_INPUT = `CASE WHEN octet_length(jobs.input) < ${LARGE_BYTES} THEN jobs.input END`;
+
 /** Reads an output, or for a large one a mark that begins no JSON and its size. */
 export const SMALL_OUTPUT = `CASE WHEN octet_length(jobs.output) < ${LARGE_BYTES} THEN jobs.output
   ELSE '#' || octet_length(jobs.output) END`;

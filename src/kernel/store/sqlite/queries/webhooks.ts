@@ -60,6 +60,7 @@ export function openWebhooks(
 						bytes: bytes ?? 0,
 						body: (bytes ?? 0) > INLINE_BYTES ? undefined : deliveries.body(row.number),
 						inputBytes: found?.job.erased === false ? found.inputBytes : 0,
+						operation: found?.job.operation,
 						requestId: found?.job.requestId,
 						trace: found?.job.trace,
 					});

@@ -1,0 +1,112 @@
+/** Changes members of a JSON object in its text, so that everything else stays byte for byte (D5). */
+import { type JsonMember, JsonScanner } from "../../../kernel/lib/json/json-scan.ts";
+import { asOne, cut, type JsonText, piecesOf, sizeOf, stringOf } from "../../../kernel/lib/json/json-text.ts";
+
+type Blocks = readonly Uint8Array[];
+
+export function blocksOf(text: JsonText): Blocks {
+	return typeof text === "string" ? [new TextEncoder().encode(text)] : text;
+}
+
+export type Members<Name extends string> = Readonly<Partial<Record<Name, JsonMember>>>;
+
+/** Finds members of an object. Undefined for other values. Yields after each block. */
+export function* membersOf<Name extends string>(
+	blocks: Blocks,
+	names: readonly Name[],
+): Generator<void, Members<Name> | undefined> {
+	const scanner = new JsonScanner({ members: names });
+	for (const block of blocks) {
+		scanner.push(block);
+		yield;
+	}
+	const scan = scanner.finish();
+	return scan.ok && scan.kind === "object" ? (scan.members as Members<Name>) : undefined;
+}
+
+/** Runs such a generator at once: for small texts. */
+export function atOnce<T>(steps: Generator<unknown, T>): T {
+	let step = steps.next();
+	while (!step.done) step = steps.next();
+	return step.value;
+}
+
+/** Returns a part of the text as it is. */
+export function partOf(blocks: Blocks, { start, end }: Pick<JsonMember, "start" | "end">): string {
+	return stringOf(cut(blocks, start, end));
+}
+
+/** The bytes from `start` to `end`, and the JSON text that replaces them. */
+export interface Edit {
+	start: number;
+	end: number;
+	text: JsonText;
+}
+
+/** Applies edits that do not overlap. */
+export function edited(blocks: Blocks, edits: readonly Edit[]): JsonText {
+	const parts: JsonText[] = [];
+	let at = 0;
+	for (const { start, end, text } of edits.toSorted((a, b) => a.start - b.start)) {
+		parts.push(cut(blocks, at, start), text);
+		at = end;
+	}
+	return asOne(piecesOf(...parts, cut(blocks, at, sizeOf(blocks))));
+}
+
+/** The edits that set members of an object to JSON texts; those that it does not have become its first ones. */
+export function changesOf(blocks: Blocks, members: Members<string>, values: Readonly<Record<string, string>>): Edit[] {
+	const added: string[] = [];
+	const edits: Edit[] = [];
+	for (const [name, text] of Object.entries(values)) {
+		const { start, end } = members[name] ?? {};
+		if (start === undefined || end === undefined) added.push(`${JSON.stringify(name)}:${text}`);
+		else edits.push({ start, end, text });
+	}
+	if (added.length > 0) {
+		const open = byteFrom(blocks, 0, 1).at + 1;
+		const isEmpty = byteFrom(blocks, open, 1).byte === OBJECT_END;
+		edits.push({ start: open, end: open, text: added.join(",") + (isEmpty ? "" : ",") });
+	}
+	return edits;
+}
+
+export function withMembers(
+	blocks: Blocks,
+	members: Members<string>,
+	values: Readonly<Record<string, string>>,
+): JsonText {
+	return edited(blocks, changesOf(blocks, members, values));
+}
+
+/** The edit that removes a member with its name and one comma. `value`: where its value is. */
+export function removal(blocks: Blocks, value: Pick<JsonMember, "start" | "end">): Edit {
+	const colon = byteFrom(blocks, value.start - 1, -1).at;
+	const close = byteFrom(blocks, colon - 1, -1).at;
+	// A name that is known has no quote within.
+	let start = close - 1;
+	while (byteAt(blocks, start) !== QUOTE) start -= 1;
+	const after = byteFrom(blocks, value.end, 1);
+	if (after.byte === COMMA) return { start, end: after.at + 1, text: "" };
+	const before = byteFrom(blocks, start - 1, -1);
+	return { start: before.byte === COMMA ? before.at : start, end: value.end, text: "" };
+}
+
+const [QUOTE, COMMA, OBJECT_END, SPACE] = [0x22, 0x2c, 0x7d, 0x20];
+
+function byteAt(blocks: Blocks, at: number): number | undefined {
+	let from = 0;
+	for (const block of blocks) {
+		if (at < from + block.length) return block[at - from];
+		from += block.length;
+	}
+	return undefined;
+}
+
+/** The first byte that is no white space. */
+function byteFrom(blocks: Blocks, from: number, step: 1 | -1): { at: number; byte: number | undefined } {
+	for (let at = from; ; at += step) {
+		const byte = byteAt(blocks, at);
+		if (byte === undefined || byte > SPACE) return { at, byte };
+	}
+}
