@@ -12,6 +12,7 @@ import { KERNEL_SPECIFICATION, OF_ALL_MODULES } from "./test/modules.ts";
  */
 const ON_BOTH_STORES = [
 	"client/{idempotency,states,stream}",
+	"client/background/{background,stream}",
 	"client/batches/batches",
 	"client/files/{bounds,files,lent}",
 	"client/webhooks/webhooks",

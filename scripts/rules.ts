@@ -273,4 +273,8 @@ export const RULES: readonly Rule[] = [
 		id: "D57",
 		says: "Each request of a batch is a job, and its outcome is in one of the batch's files exactly once.",
 	},
+	{
+		id: "D58",
+		says: "A background response is a job: it ends once, its events can be resumed, its end can be sent.",
+	},
 ];

@@ -31,12 +31,15 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["gpu-models", "release-history", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
 		...["files/metrics", "openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
-	openai: ["spec/client/batches", "spec/client/files", "spec/client/openai"],
+	openai: ["spec/client/background", "spec/client/batches", "spec/client/files", "spec/client/openai"],
 	"openai-async": ["spec/client/batches"],
 	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
-	webhooks: ["spec/client/batches/webhooks.test.ts", "spec/client/webhooks", "spec/v1/webhooks.test.ts"],
+	webhooks: [
+		...["background/webhooks", "batches/webhooks"].map((name) => `spec/client/${name}.test.ts`),
+		...["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
+	],
 };
 
 /** Modules that import functions of another one, and go with it. */

@@ -3,6 +3,7 @@
  * them.
  */
 import { generate, seeded, tokensOf } from "./markov.js";
+import { response, responseEvents } from "./responses.js";
 
 export const MODEL = "harbour-1";
 const MOST_TOKENS = 4096;
@@ -37,11 +38,25 @@ export async function* reply(route, body, context) {
 	else if (route === "/v1/chat/completions" && body !== undefined)
 		yield* complete(CHAT, body, promptOfChat(body), context);
 	else if (route === "/v1/completions" && body !== undefined) yield* complete(TEXT, body, promptOfText(body), context);
+	else if (route === "/v1/responses" && body !== undefined) yield* respond(body, context);
 	else
 		throw new ApiError(
 			404,
-			`There is no route ${body === undefined ? "GET" : "POST"} ${route} here. Known are GET /v1/models, POST /v1/chat/completions and POST /v1/completions.`,
+			`There is no route ${body === undefined ? "GET" : "POST"} ${route} here. Known are GET /v1/models and POST to /v1/chat/completions, /v1/completions and /v1/responses.`,
 		);
+}
+
+async function* respond(body, { id, now, random, signal }) {
+	const { input, max_output_tokens, stream } = body;
+	const prompt = typeof input === "string" ? input : promptOfChat({ messages: input });
+	const { temperature, seed, maxTokens } = settings({ ...body, max_tokens: max_output_tokens ?? undefined });
+	const count = { tokens: 0 };
+	const tokens = generate({ prompt, temperature, random: seed === undefined ? random : seeded(seed) });
+	const pieces = limited(tokens, maxTokens, count);
+	const head = { id: `resp_${id}`, created_at: Math.floor(now / 1000), model: MODEL };
+	const usage = () => ({ input_tokens: tokensOf(prompt).length, output_tokens: count.tokens });
+	if (stream) yield* responseEvents(head, pieces, { usage, signal });
+	else yield response(head, pieces, { usage, signal });
 }
 
 /** The two kinds of completion: the same work in other words. */

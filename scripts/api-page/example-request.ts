@@ -45,6 +45,7 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	alert: "SluiceOldestWait",
 	registry: "registry.example.com",
 	batch: { variable: "BATCH_ID" },
+	response: { variable: "RESPONSE_ID" },
 	file: { variable: "FILE_ID" },
 };
 

@@ -1,6 +1,7 @@
 /** Example bodies and answers of the operations, for `/openapi.json` and `/docs/api/`. Others have `{}`. */
 import { BATCH_EXAMPLES } from "./batch-examples.ts";
 import { FILE_EXAMPLES } from "./file-examples.ts";
+import { RESPONSE_EXAMPLES } from "./response-examples.ts";
 import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
 
@@ -82,6 +83,7 @@ export const EXAMPLES = {
 	...MANAGEMENT_EXAMPLES,
 	...BATCH_EXAMPLES,
 	...FILE_EXAMPLES,
+	...RESPONSE_EXAMPLES,
 	listEndpoints: { answer: { endpoints: [JOB_COUNTS] } },
 	createEndpoint: { body: { id: "hello", workersMax: 3, launcher: { type: "external" } }, answer: JOB_COUNTS },
 	getEndpoint: { answer: JOB_COUNTS },

@@ -32,6 +32,11 @@ export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">
 		"Requests in a file that run when workers have nothing else to do, as OpenAI's clients create and follow them.",
 	],
 	[
+		"Responses",
+		/^\/v2\/[^/]+\/openai\/v1\/responses/,
+		"Responses that run in the background, as OpenAI's clients poll and follow them. `/openai/*` creates them.",
+	],
+	[
 		"Jobs",
 		{ test: (path) => path.startsWith("/v2/") && !isReservedPath(path) },
 		"What clients call: submit a job, follow it, end it.",
@@ -76,6 +81,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 		schema: { type: "string", pattern: "^[a-zA-Z0-9_.:-]{1,128}$" },
 	},
 	batch: { description: "Id of the batch.", schema: { type: "string" } },
+	response: { description: "Id of the response.", schema: { type: "string" } },
 	file: { description: "Id of the file.", schema: { type: "string" } },
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },

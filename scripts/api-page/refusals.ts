@@ -57,6 +57,7 @@ const VALUES = {
 	job: "019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	delivery: "msg_1",
 	batch: "batch_019b2f6e7c1a7d259a415f0f6a1c2e78",
+	response: "resp_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 	file: "file-019b2f6e7c1a7d259a415f0f6a1c2e77",
 	stored: 10_239.5,
 	limitMb: 10_240,

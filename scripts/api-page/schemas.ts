@@ -11,6 +11,7 @@ import { MANAGED_ENDPOINT } from "../../src/modules/management/routes/endpoints.
 import { MANAGED_WORKER } from "../../src/modules/management/routes/workers.ts";
 import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
 import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
+import { RESPONSE } from "../../src/modules/openai/background/routes.ts";
 import { BATCH } from "../../src/modules/openai-async/routes.ts";
 import { FILE } from "../../src/modules/files/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
@@ -51,6 +52,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	NewKey: NEW_KEY,
 	Release: RELEASE,
 	Batch: BATCH,
+	Response: RESPONSE,
 	File: FILE,
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,

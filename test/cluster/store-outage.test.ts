@@ -216,6 +216,7 @@ describe("clients", () => {
 								.replace(":job", id)
 								.replace(":worker", "w")
 								.replace(":delivery", "msg_1")
+								.replace(":response", `resp_${id}`)
 								.replace(":key", "1")
 								.replace(":version", "1")
 								.replace(":registry", "ghcr.io")

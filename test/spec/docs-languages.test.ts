@@ -30,6 +30,7 @@ const VALUES = {
 	ID: "7",
 	FILE_ID: "8",
 	BATCH_ID: "9",
+	RESPONSE_ID: "10",
 };
 
 const place = folder();

@@ -74,6 +74,11 @@ describe("/docs/api/ of a running service", () => {
 		return ((await answer.json()) as { id: string }).id;
 	}
 
+	async function response(): Promise<string> {
+		const body = { model: "m", input: "x", background: true };
+		return (await call(service.url, `/v2/${EP}/openai/v1/responses`, { body })).json.id as string;
+	}
+
 	async function batch(): Promise<string> {
 		const body = { input_file_id: await uploaded("batch"), endpoint: "/v1/embeddings", completion_window: "24h" };
 		return (await call(service.url, `/v2/${EP}/openai/v1/batches`, { body })).json.id as string;
@@ -155,6 +160,7 @@ describe("/docs/api/ of a running service", () => {
 				DELIVERY: deliveries[0].id as string,
 				JOB: await submitted(service, EP),
 				BATCH_ID: /^(?:get|cancel)Batch$/.test(id) ? await held(clock, batch(), 1000) : "",
+				RESPONSE_ID: /Response$|InputItems/.test(id) ? await held(clock, response(), 1000) : "",
 				FILE_ID: /File/.test(id) ? await held(clock, uploaded(), 1000) : "",
 			};
 			const given = words(all.get(id)!, variables);
@@ -171,7 +177,7 @@ describe("/docs/api/ of a running service", () => {
 				...(body === undefined ? {} : { body }),
 				...(authorization === undefined ? {} : { headers: { authorization } }),
 			});
-			const needsWork = url.includes("/openai/") && !/\/v1\/(?:batches|files)/.test(url);
+			const needsWork = url.includes("/openai/") && !/\/v1\/(?:batches|files|responses\/)/.test(url);
 			if (needsWork) await workUntilOpenai();
 			const answer = await held(clock, asked, needsWork ? 0 : 1000);
 			// A feed does not end.

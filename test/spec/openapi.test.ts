@@ -322,6 +322,13 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		for (const id of ["listFiles", "getFile", "getFileContent", "removeFile"]) await ask(id, { file: json.id });
 	});
 
+	it("D58: background responses", async () => {
+		const body = { model: "m", input: "x", background: true };
+		const { json } = await ask("openai", { route: "v1/responses" }, { body });
+		for (const id of ["getResponse", "listInputItems", "cancelResponse", "getResponse", "deleteResponse"])
+			await ask(id, { response: json.id });
+	});
+
 	it("D40: the process, and the document itself", async () => {
 		for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
 	});
@@ -361,6 +368,7 @@ describe("D2: refusals are those that the document names", () => {
 		["registry_not_found", "removeRegistry", { registry: "none" }, {}],
 		["file_not_found", "getFile", { file: "none" }, {}],
 		["missing_required_parameter", "createFile", {}, formOf({ file: "x" })],
+		["response_not_found", "getResponse", { response: `resp_${DOES_NOT_EXIST}` }, {}],
 		["batch_not_found", "getBatch", { batch: "none" }, {}],
 		["bad_request", "createBatch", {}, { body: {} }],
 		["bad_query", "endSessions", { query: "?key=" }, {}],

@@ -91,6 +91,21 @@ export function payloadCases({ store, open }: Bed): void {
 		expect([read?.output, read?.outputBytes]).toEqual(['"#"', undefined]);
 	});
 
+	it("D41: of a record the sizes of a large input and output are read if only those are wanted, small ones are read", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running({ input: blocksOf(BEYOND_ASCII, BLOCK_BYTES) });
+		const q = { endpoint: site.endpoint, id, now: T0, large: "size" } as const;
+		await site.report(id, { output: blocksOf(BEYOND_ASCII, BLOCK_BYTES) });
+		const sized = await store().jobs.record(q);
+		expect(sized).toMatchObject({ inputBytes: BEYOND_ASCII.length, outputBytes: BEYOND_ASCII.length });
+		expect([sized?.input, sized?.output]).toEqual([undefined, undefined]);
+		const small = await site.running();
+		await site.report(small.id, { output: "1" });
+		const read = await store().jobs.record({ ...q, id: small.id });
+		expect(read).toEqual(await site.record(small.id));
+		expect(read).toMatchObject({ input: expect.any(String), output: "1" });
+	});
+
 	it.each(PAYLOADS)(
 		"D5: %s, as an output: kept, shown as often as wanted, and still the caller's own",
 		async (_, make) => {

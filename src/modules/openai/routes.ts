@@ -21,11 +21,21 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 			type: "object",
 			properties: {
 				stream: { type: "boolean", default: false, description: "Answer with server-sent events." },
+				background: {
+					type: "boolean",
+					default: false,
+					description:
+						"Of /v2/{endpoint}/openai/v1/responses: answer at once with a response that is queued, whose job goes on " +
+						"when the client leaves.",
+				},
 			},
 			additionalProperties: true,
 		},
 	},
-	errors: ["bad_form", "part_too_large", "queue_full", "quota_full", "gpu_quota_used", "store_full", "not_ready"],
+	errors: [
+		...(["bad_request", "bad_form", "part_too_large", "queue_full", "quota_full", "gpu_quota_used"] as const),
+		...(["store_full", "not_ready", "idempotency_reused", "idempotency_expired"] as const),
+	],
 	maxBody: 20 * MB,
 	errorForm: OPENAI_ERRORS,
 	changesByGet: true,

@@ -128,6 +128,7 @@ describe("matcher", () => {
 					delivery: job,
 					file: job,
 					batch: job,
+					response: job,
 					receiver: job,
 					key: job,
 					session: job,

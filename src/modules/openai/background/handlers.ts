@@ -1,7 +1,6 @@
 /** `/responses/{id}` of background responses (D58). */
 import { badQuery, ApiError } from "../../../kernel/core/errors.ts";
 import { isFinal } from "../../../kernel/core/jobs/job-states.ts";
-import { stringOf } from "../../../kernel/lib/json/json-text.ts";
 import { answer } from "../../../kernel/http/exchange/answer.ts";
 import { type Call, isHead, valueOf } from "../../../kernel/http/exchange/call.ts";
 import { headOnly, JSON_HEADERS } from "../../../kernel/http/exchange/reply.ts";
@@ -44,7 +43,7 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 		const { state } = job.job;
 		if (!isFinal(state)) return await answer(call, ownObject(shown, state === "IN_QUEUE" ? "queued" : "in_progress"));
 		const { response } = await endingOf(kernel, job, shown, readingOf(call));
-		await answer(call, response as string);
+		await answer(call, response);
 	}
 
 	/** A job that was removed meanwhile is an unknown response. */
@@ -100,7 +99,7 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 			if (!listed) throw badQuery(AFTER.name, q.after!, "the id of an item of this response");
 			const { page, hasMore } = listed;
 			const ids = { first_id: page.at(0)?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more: hasMore };
-			const data = page.map(({ text }) => stringOf(text)).join(",");
+			const data = page.map(({ text }) => text).join(",");
 			await answer(call, `{"object":"list","data":[${data}],${JSON.stringify(ids).slice(1)}`);
 		},
 

@@ -1,4 +1,5 @@
 /** The items of a response's input (D58), as OpenAI lists them. */
+import { stringOf } from "../../../kernel/lib/json/json-text.ts";
 import { elementsOf } from "../translation.ts";
 import { atOnce, blocksOf, membersOf, partOf, withMembers } from "./members.ts";
 
@@ -44,7 +45,7 @@ function itemIn(text: string, otherwise: string): Item[] {
 		const kind = partOf(blocks, role) === '"assistant"' ? "output_text" : "input_text";
 		if (content?.kind === "string") values["content"] = `[{"type":"${kind}","text":${partOf(blocks, content)}}]`;
 	}
-	return [{ id, text: withMembers(blocks, members, values) as string }];
+	return [{ id, text: stringOf(withMembers(blocks, members, values)) }];
 }
 
 /** Undefined if there is no item `after`. */

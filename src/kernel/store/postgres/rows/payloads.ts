@@ -33,7 +33,7 @@ export function readError(packed: string | null): string | undefined {
 }
 
 /** Reads an input unless it is large. */
-export const SMALL_INPUT = `CASE WHEN octet_length(jobs.input) < ${LARGE_BYTES} THEN jobs.input END`;
+export const SMALL_INPUT = `CASE WHEN jobs.input_bytes < ${LARGE_BYTES} THEN jobs.input END`;
 
 /** Reads an output, or for a large one a mark that begins no JSON and its size. */
 export const SMALL_OUTPUT = `CASE WHEN octet_length(jobs.output) < ${LARGE_BYTES} THEN jobs.output
