@@ -127,6 +127,25 @@ describe("D32: the official client", () => {
 		expect(usage).toMatchObject({ prompt_tokens: 5, completion_tokens: expect.any(Number) });
 	});
 
+	it("D58: gets a response in the background, polled and with its events", async () => {
+		const request = { model: MODEL, input: "Describe the harbour", background: true, max_output_tokens: 20 } as const;
+		const stream = await client.responses.create({ ...request, stream: true });
+		let text = "";
+		let id = "";
+		for await (const event of stream) {
+			if (event.type === "response.created") id = event.response.id;
+			if (event.type === "response.output_text.delta") text += event.delta;
+		}
+		const response = await client.responses.retrieve(id);
+		expect(response).toMatchObject({ status: "incomplete", output_text: text });
+		expect(text).toMatch(/[a-z]+ [a-z]+/);
+		const { id: other } = await client.responses.create({ ...request, max_output_tokens: 1 });
+		const events = await client.responses.retrieve(other, { stream: true });
+		let last = "";
+		for await (const { type } of events) last = type;
+		expect(last).toBe("response.incomplete");
+	});
+
 	it("has max_tokens, stop and temperature honoured", async () => {
 		const { choices, usage } = await client.chat.completions.create({ ...LONG, max_tokens: 30 });
 		expect([choices[0]!.finish_reason, usage!.completion_tokens]).toEqual(["length", 30]);

@@ -51,7 +51,10 @@ function lasting({ status, headers }: Answer): unknown {
 
 const filled = (path: string): string =>
 	path
-		.replace(/:(\w+)/g, (_, name: string) => ({ endpoint: "ep", job, response: `resp_${job}`, worker: worker.id })[name] ?? "none")
+		.replace(
+			/:(\w+)/g,
+			(_, name: string) => ({ endpoint: "ep", job, response: `resp_${job}`, worker: worker.id })[name] ?? "none",
+		)
 		.replace("*", "v1/models");
 
 const GETS = ROUTES.filter(({ methods }) => methods.includes("GET")).map((route) => [route.path, route] as const);
