@@ -44,3 +44,10 @@ export function closed(schema: unknown): unknown {
 	);
 	return inner["type"] === "object" && "properties" in inner ? { additionalProperties: false, ...inner } : inner;
 }
+
+/** Operations of OpenAI's API on one file, batch or response, in an order in which all succeed. */
+export const OF_ONE: readonly string[] = [
+	...["listBatches", "getBatch", "cancelBatch"],
+	...["listFiles", "getFile", "getFileContent", "removeFile"],
+	...["getResponse", "listInputItems", "cancelResponse", "deleteResponse"],
+];

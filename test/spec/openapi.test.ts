@@ -10,7 +10,7 @@ import { ON_POSTGRES } from "../support/service-store.ts";
 import { call, KEY, startService, type TestService } from "../support/service.ts";
 import { endWith, handWorker, type HandWorker, submitted } from "./hand-worker.ts";
 import { BODY } from "./management/managed-endpoints.ts";
-import { closed, formOf, held, operationsOf } from "./openapi-calls.ts";
+import { closed, formOf, held, OF_ONE, operationsOf } from "./openapi-calls.ts";
 
 const EP = "thumbnail";
 const NEVER = "http://127.0.0.1:9/";
@@ -314,19 +314,12 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await ask("listServers")).json.servers).toHaveLength(ON_POSTGRES ? 1 : 0);
 	});
 
-	it("D56, D57: files and batches", async () => {
-		const { json } = await ask("createFile", {}, formOf({ purpose: "batch", file: "" }));
-		const body = { input_file_id: json.id, endpoint: "/v1/embeddings", completion_window: "24h" };
+	it("D56, D57, D58: files, batches, background responses", async () => {
+		const file = (await ask("createFile", {}, formOf({ purpose: "batch", file: "" }))).json.id;
+		const body = { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
 		const batch = (await ask("createBatch", {}, { body })).json.id;
-		for (const id of ["listBatches", "getBatch", "cancelBatch"]) await ask(id, { batch });
-		for (const id of ["listFiles", "getFile", "getFileContent", "removeFile"]) await ask(id, { file: json.id });
-	});
-
-	it("D58: background responses", async () => {
-		const body = { model: "m", input: "x", background: true };
-		const { json } = await ask("openai", { route: "v1/responses" }, { body });
-		for (const id of ["getResponse", "listInputItems", "cancelResponse", "getResponse", "deleteResponse"])
-			await ask(id, { response: json.id });
+		const response = (await ask("openai", { route: "v1/responses" }, { body: { background: true } })).json.id;
+		for (const id of OF_ONE) await ask(id, { batch, file, response });
 	});
 
 	it("D40: the process, and the document itself", async () => {

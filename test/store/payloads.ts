@@ -91,7 +91,7 @@ export function payloadCases({ store, open }: Bed): void {
 		expect([read?.output, read?.outputBytes]).toEqual(['"#"', undefined]);
 	});
 
-	it("D41: of a record the sizes of a large input and output are read if only those are wanted, small ones are read", async () => {
+	it("D41: of a large input and output only the sizes are in a record that asks for no more", async () => {
 		const site = siteOf(store());
 		const { id } = await site.running({ input: blocksOf(BEYOND_ASCII, BLOCK_BYTES) });
 		const q = { endpoint: site.endpoint, id, now: T0, large: "size" } as const;

@@ -55,7 +55,8 @@ export function webhookCases({ store, open }: Bed): void {
 				bytes: body.length,
 			});
 			const { due, nextDueAt } = await claim(site.store, { now: T0 + 6 });
-			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body, inputBytes: 7 }]);
+			const ofJob = { operation: "run", inputBytes: 7 };
+			expect(due).toEqual([{ ...row, dueAt: T0 + 6 + HOLD, bytes: body.length, body, ...ofJob }]);
 			expect(await bodyOf(site.store, row.id)).toBe(
 				`{"id":"${id}","status":"COMPLETED","delayTime":0,"executionTime":5,"output":{"n": 1.0},"workerId":"w1"}`,
 			);

@@ -32,7 +32,7 @@ await start<{ openai_input: { stream?: boolean } }>({
 			return;
 		}
 		yield event("response.created", { response: response("in_progress", "") });
-		for (const [index, delta] of [...TEXT].entries()) {
+		for (const [index, delta] of TEXT.split("").entries()) {
 			while (index === 10 && !existsSync(join(dirname(diary), "go"))) await sleep(20, undefined, { signal });
 			const text = event("response.output_text.delta", { delta });
 			// Cut in the middle of each event.

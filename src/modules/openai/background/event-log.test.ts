@@ -66,7 +66,7 @@ describe("the events of a response", () => {
 		);
 	});
 
-	it("D58: after a lost attempt begin again, with numbers above all before, the same for who saw them and who did not", () => {
+	it("D58: after a lost attempt begin again, with numbers above all before, the same for each reader", () => {
 		const live = eventLog(SHOWN);
 		const before = [...live.opening(), ...live.chunk(0, JSON.stringify(WHOLE)), ...live.chunk(1, '"data: {"')];
 		live.restart();

@@ -39,7 +39,7 @@ describe("eventReader", () => {
 		expect(read('data: {"type":"b"', first, "}\n\n")).toEqual([EVENTS[0], event("b")]);
 	});
 
-	it("D58: a response, and failures in each form, are told from events", () => {
+	it("D58: a response, and failures in each form, are distinguished from events", () => {
 		const response = { object: "response", status: "completed" };
 		expect(read(response)).toEqual([{ kind: "response", data: JSON.stringify(response) }]);
 		const vllm = { object: "error", message: "too long", type: "BadRequestError", param: null, code: 400 };

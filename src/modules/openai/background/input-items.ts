@@ -17,8 +17,8 @@ export interface ItemQuery {
 }
 
 /**
- * `input`: JSON text of the request's member, if it has one; `response`: id. Items without an id get one by their place.
- * A text is a message of the user; values that are no objects are left out.
+ * `input`: JSON text of the request's member, if it has one; `response`: id. Items without an id get one by their
+ * place. A text is a message of the user; values that are no objects are left out.
  */
 export function itemsOf(input: string | undefined, response: string): Item[] {
 	if (input === undefined) return [];

@@ -13,7 +13,8 @@ const name = fc.oneof(fc.constantFrom(...NAMES, "a", 'quoted"name', "é"), fc.st
 const objects = fc
 	.tuple(fc.uniqueArray(fc.tuple(name, value, spaces), { selector: ([each]) => each, maxLength: 6 }), spaces, fc.nat())
 	.map(([members, space, at]) => {
-		const text = `${space}{${space}${members.map(([key, json, gap]) => `${gap}${JSON.stringify(key)}${gap}:${gap}${json}${gap}`).join(",")}${space}}${space}`;
+		const texts = members.map(([key, json, gap]) => [gap, JSON.stringify(key), gap, ":", gap, json, gap].join(""));
+		const text = [space, "{", space, texts.join(","), space, "}", space].join("");
 		const bytes = new TextEncoder().encode(text);
 		const cut = at % (bytes.length + 1);
 		return { text, blocks: [bytes.subarray(0, cut), bytes.subarray(cut)] };

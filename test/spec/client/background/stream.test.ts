@@ -62,7 +62,7 @@ it("D58: its id is known before a worker is there, then the worker's events arri
 	});
 });
 
-it("D58: one that was cut is resumed after any event, during the stream and after it, with exactly the rest", async () => {
+it("D58: one that was cut is resumed after any event, live and after its end, with exactly the rest", async () => {
 	const words = Array.from({ length: 12 }, (_, n) => `word ${n} 😀`);
 	const text = eventsOf(words);
 	const whole = await streamOf(client);
@@ -81,7 +81,7 @@ it("D58: one that was cut is resumed after any event, during the stream and afte
 	for (const [n] of events.entries()) expect(await replayed(whole.id, n)).toEqual(events.slice(n + 1));
 });
 
-it("D58, D16: after a lost worker its events begin again with higher numbers, for a reader that stayed, one that resumes, and one that is new", async () => {
+it("D58, D16: after a lost worker its events begin again with higher numbers, the same for each reader", async () => {
 	const stayed = await streamOf(client);
 	const { id } = stayed;
 	await worker.takeThis(jobOf(id));

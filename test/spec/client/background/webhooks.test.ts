@@ -79,7 +79,7 @@ it.each([
 	expect(received.path).toBe("/end");
 });
 
-it("D58: has the status of the events of one that streams, also if the worker sends them again as its output", async () => {
+it("D58: has the status of the last event, also if the worker sends the events again as its output", async () => {
 	const text = eventsOf(["Bo"]).replaceAll('completed"', 'incomplete"');
 	const { id } = await streamOf(client, { webhook: receiver.url });
 	const worker = await handWorker(service, "ep");
@@ -89,7 +89,7 @@ it("D58: has the status of the events of one that streams, also if the worker se
 	expect(await unwrapped(await next(1))).toMatchObject({ type: "response.incomplete", data: { id } });
 });
 
-it("D58, D21: is sent again until the receiver answers 200, also after a start without a call, under one id", async () => {
+it("D58, D21: is sent again until the receiver answers 200, also after a start, under one id", async () => {
 	status = 500;
 	const id = await ended({ output: workersResponse("Boats") });
 	const first = await unwrapped(await next(1));
