@@ -165,8 +165,9 @@ async function worker(engine: Engine, request: Request, connection: Connection):
 			const pieces = lines.map(
 				(line) => `{"output":${JSON.stringify((JSON.parse(line) as Posted).output)},"metrics":{}}`,
 			);
-			const number = query.has("chunk") ? Number(query.get("chunk")) : undefined;
-			const q = { worker: caller, id, pieces, number, count: lines.length };
+			const numberIn = (key: string) => (query.has(key) ? Number(query.get(key)) : undefined);
+			const numbers = { number: numberIn("chunk"), attempt: numberIn("attempt") };
+			const q = { worker: caller, id, pieces, ...numbers, count: lines.length };
 			return { ...ok("{}"), sent: await engine.jobs.addChunks(q) };
 		}
 		default:

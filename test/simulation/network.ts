@@ -287,6 +287,6 @@ function isRepeatable({ path: [kind, , operation], query, key }: Request): boole
 		operation === "ping" ||
 		operation === "job-done" ||
 		operation === "job-done-batch" ||
-		((operation === "job-stream" || operation === "job-stream-batch") && query.has("chunk"))
+		((operation === "job-stream" || operation === "job-stream-batch") && query.has("attempt"))
 	);
 }

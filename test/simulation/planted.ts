@@ -150,6 +150,16 @@ export const PLANTED: readonly Planted[] = [
 	},
 	{
 		rules: ["chunks"],
+		what: "stores the late repeat of a post under the next attempt of its worker",
+		seed: 1096,
+		plant: () => ({
+			store: ({ chunks }) => ({
+				chunks: { append: (q) => chunks.append({ ...q, attempt: undefined }) },
+			}),
+		}),
+	},
+	{
+		rules: ["chunks"],
 		what: "delivers chunks again that were delivered",
 		plant() {
 			const forgets = every(2);

@@ -28,6 +28,12 @@ it("D27: a worker whose start could not be stored counts for workersMax until it
 	expect(restarts).toBeGreaterThan(0);
 });
 
+it("D7: a late repeat of a chunk is not stored under the next attempt of its worker", async () => {
+	const { failure, acknowledged } = await search({ seed: 1096, schedules: 1 });
+	expect(failure?.violations ?? []).toEqual([]);
+	expect(acknowledged).toBeGreaterThan(0);
+});
+
 it("a seed has one history", async () => {
 	for (const seed of [3, 11, 12]) {
 		const schedule = scheduleOf(seed);

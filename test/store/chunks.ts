@@ -10,7 +10,7 @@ function streamOf(site: Site, id: string) {
 	const { endpoint } = site;
 	const { chunks } = site.store;
 	return {
-		append: (texts: string[], given: { worker?: string; unlessLast?: boolean; now?: number } = {}) =>
+		append: (texts: string[], given: { worker?: string; attempt?: number; unlessLast?: boolean; now?: number } = {}) =>
 			chunks.append({
 				endpoint,
 				id,
@@ -78,6 +78,18 @@ export function chunkCases({ store }: Bed): void {
 			ok: false,
 			why: "missing",
 		});
+	});
+
+	it("D7: append › of a post that names its attempt only while the worker has that one", async () => {
+		const { site, id, stream } = await streaming();
+		expect(await stream.append(chunksOf(0), { attempt: 1 })).toMatchObject({ ok: true });
+		expect(await stream.append(chunksOf(1), { attempt: 2 })).toEqual({ ok: false, why: "stale" });
+		await site.move(id, "lose", { attempt: 1, over: true });
+		expect(await site.takeIds({ now: T0 + 1 })).toEqual([id]);
+		expect(await stream.append(chunksOf(2), { attempt: 1, now: T0 + 1 })).toEqual({ ok: false, why: "stale" });
+		expect(await stream.append(chunksOf(3), { attempt: 2, now: T0 + 1 })).toMatchObject({ ok: true, attempt: 2 });
+		expect(await stream.append(chunksOf(4), { now: T0 + 1 })).toMatchObject({ ok: true });
+		expect((await stream.read(1))?.chunks).toEqual(chunksOf(3, 4));
 	});
 
 	it("D7: append › unlessLast drops a repeat of the last chunks, and only that", async () => {

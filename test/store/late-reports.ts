@@ -14,8 +14,8 @@ async function lost(site: Site): Promise<Job> {
 	return job;
 }
 
-const append = (site: Site, id: string, chunks: readonly string[], now: number) =>
-	site.store.chunks.append({ endpoint: site.endpoint, id, worker: "wa", chunks, unlessLast: false, now });
+const append = (site: Site, id: string, chunks: readonly string[], now: number, attempt?: number) =>
+	site.store.chunks.append({ endpoint: site.endpoint, id, worker: "wa", attempt, chunks, unlessLast: false, now });
 
 export function lateReportCases({ store }: Bed): void {
 	it("D16: a late result of a job that waits is its result, with the times of its run", async () => {
@@ -67,6 +67,29 @@ export function lateReportCases({ store }: Bed): void {
 		expect(await append(site, id, ["a"], LATE + 20)).toMatchObject({ ok: true, attempt: 3 });
 		expect(await site.report(id, { worker: "wa", now: LATE + 30 })).toMatchObject({ ok: true, job: { attempt: 3 } });
 		expect((await site.get(id, LATE + 30))?.job).toMatchObject({ queuedAt: T0, startedAt: T0, losses: 2 });
+	});
+
+	it("D7, D54: the worker of a lost attempt that goes on names it by its first number", async () => {
+		const site = siteOf(store());
+		const { id } = await lost(site);
+		expect(await append(site, id, ["a"], LATE, 1)).toMatchObject({ ok: true, attempt: 2 });
+		expect(await append(site, id, ["b"], LATE, 1)).toMatchObject({ ok: true, attempt: 2 });
+		const given = { on: "return", workerEnd: "no server", worker: "wa", attempt: 1, now: LATE } as const;
+		expect(await site.report(id, given)).toMatchObject({ ok: true, job: { state: "IN_QUEUE" } });
+		await site.take({ worker: "wa", now: LATE + 1 });
+		for (const attempt of [1, 2]) expect(await append(site, id, ["c"], LATE + 1, attempt)).toMatchObject({ ok: false });
+		expect(await append(site, id, ["d"], LATE + 1, 3)).toMatchObject({ ok: true, attempt: 3 });
+	});
+
+	it("D7: a late chunk of an attempt before the lost one does not give the job back to its worker", async () => {
+		const site = siteOf(store());
+		const { id } = await site.running({ worker: "wa" });
+		await site.report(id, { on: "return", workerEnd: "no server", worker: "wa" });
+		await site.take({ worker: "wa", now: T0 + 1 });
+		const now = LATE + 1;
+		expect(await append(site, id, ["a"], now, 1)).toEqual({ ok: false, why: "stale" });
+		expect(await site.state(id, now)).toBe("IN_QUEUE");
+		expect(await append(site, id, ["a"], now, 2)).toMatchObject({ ok: true, attempt: 3 });
 	});
 
 	it("D15: a late run keeps its execution timeout", async () => {

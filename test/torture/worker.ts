@@ -29,6 +29,8 @@ interface Run {
 	job: Tracked;
 	/** No worker had the job before. */
 	first: boolean;
+	/** Number of the attempt that the service gave. */
+	attempt: number | undefined;
 	/** How it returns the job; a repeat names the same attempt. */
 	back: (ReturnType<typeof returnOf> & { attempt: number }) | undefined;
 	/** Ended by a stop, or with the worker. */
@@ -182,7 +184,8 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 	}
 
 	async function stream(run: Run): Promise<boolean> {
-		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7).
+		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7). Those name their attempt too,
+		// as those of the kit do: one that arrives late is not stored under the next attempt of the worker.
 		const over = AbortSignal.any([signal, run.over.signal]);
 		const numbered = run.take % 2 === 0;
 		const count = run.input.chunks ?? 0;
@@ -191,7 +194,8 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 			const texts = Array.from({ length: together }, (_, n) => `${run.id}:${run.take}:${at + n}`);
 			const body = texts.map((output) => JSON.stringify({ output })).join("\n");
 			const operation = together > 1 ? "job-stream-batch" : "job-stream";
-			const query = numbered ? `?chunk=${at}` : "?isStream=false";
+			const named = run.attempt === undefined ? "" : `&attempt=${run.attempt}`;
+			const query = numbered ? `?chunk=${at}${named}` : "?isStream=false";
 			for (;;) {
 				const { result, from, to } = await api.call(path(operation, `/${run.id}${query}`), {
 					token,
@@ -255,7 +259,7 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		const over = new AbortController();
 		const back = attempt === undefined ? undefined : returnOf(input, job.runs);
 		return {
-			...{ id: jobId, take: o.nextRun(), input, job, first: job.runs === 1, over, named: true },
+			...{ id: jobId, take: o.nextRun(), input, job, attempt, first: job.runs === 1, over, named: true },
 			back: back && { ...back, attempt: attempt! },
 		};
 	}

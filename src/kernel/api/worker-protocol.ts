@@ -105,6 +105,12 @@ const FIRST_CHUNK = {
 	schema: COUNT,
 } as const;
 
+const ATTEMPT = {
+	name: "attempt",
+	description: "The attempt, as it was handed out with Sluice-Run: a post about an earlier one changes nothing.",
+	schema: COUNT,
+} as const;
+
 const JOB_STREAM = route("jobStream", "POST /worker/:endpoint/job-stream/:worker/:job", "worker", {
 	summary: "A chunk of the output of a job.",
 	answer: ACCEPTED,
@@ -114,7 +120,7 @@ const JOB_STREAM = route("jobStream", "POST /worker/:endpoint/job-stream/:worker
 		neverRefused: true,
 	},
 	maxBody: RESULT_LIMIT,
-	query: [FIRST_CHUNK],
+	query: [FIRST_CHUNK, ATTEMPT],
 });
 
 const JOB_STREAM_BATCH = route("jobStreamBatch", "POST /worker/:endpoint/job-stream-batch/:worker/:job", "worker", {
@@ -127,7 +133,7 @@ const JOB_STREAM_BATCH = route("jobStreamBatch", "POST /worker/:endpoint/job-str
 		checked: true,
 	},
 	maxBody: LINES_BODY_LIMIT,
-	query: [FIRST_CHUNK],
+	query: [FIRST_CHUNK, ATTEMPT],
 });
 
 const PING = route("ping", "GET /worker/:endpoint/ping/:worker", "worker", {

@@ -189,6 +189,31 @@ describe("D54: a worker that returns a job", () => {
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
 	});
 
+	it("D7: what it posted about the attempt, and arrives again when it has the job once more, is no chunk", async () => {
+		const worker = await b.worker();
+		const id = await b.submit();
+		const post = async (attempt: number, chunk: number) =>
+			await call(b.url, `/worker/${b.ep}/job-stream/${worker.id}/${id}?attempt=${attempt}&chunk=${chunk}`, {
+				body: { output: `${attempt}:${chunk}` },
+				headers: { authorization: tokenOf(worker) },
+			});
+		const stream = async (from: string): Promise<unknown> =>
+			(await b.call(`stream/${id}?${from}`)).json.map(({ output }: { output: unknown }) => output);
+		await b.takes(worker, id);
+		await post(1, 0);
+		await post(1, 1);
+		expect(await stream("wait=1000")).toEqual(["1:0", "1:1"]);
+		await worker.done(id, returnOf({ attempt: 1 }));
+		await b.takes(worker, id);
+		await post(2, 0);
+		expect((await post(1, 1)).status).toBe(200);
+		expect(b.of("report.dropped")).toMatchObject([{ id, worker: worker.id, why: "stale" }]);
+		await post(2, 1);
+		await post(2, 1);
+		await worker.done(id, { output: [] });
+		expect(await stream("offset=0")).toEqual(["1:0", "1:1", "2:0", "2:1"]);
+	});
+
 	it("D16: changes nothing once it has lost the job, or the job has ended", async () => {
 		const [late, other] = [await b.worker(), await b.worker()];
 		const id = await b.submit();

@@ -114,6 +114,15 @@ describe("B.5: generators", () => {
 		]);
 	});
 
+	it("D7: name the attempt in posts of chunks, if the service numbers it", async () => {
+		const { service, reported } = await working({ handler: words });
+		service.give({ ...job, attempt: 3 });
+		await reported();
+		expect(service.of("job-stream").map((one) => [one.query.chunk, one.query.attempt])).toEqual(
+			["0", "1", "2"].map((chunk) => [chunk, "3"]),
+		);
+	});
+
 	it("ask for the next chunk only after the answer to the one before", async () => {
 		let produced = 0;
 		const { service, reported } = await working(

@@ -88,7 +88,8 @@ export function createReporter({
 				refused: () => void (batchTo = undefined),
 				deliver(body, index, together) {
 					const to = (together && batchTo) || stream;
-					const path = to.path(job.id, `isStream=false&chunk=${index}`);
+					const attempt = job.attempt === undefined ? "" : `&attempt=${job.attempt}`;
+					const path = to.path(job.id, `isStream=false&chunk=${index}${attempt}`);
 					return deliver(job, () => streams.send(path, body), !together);
 				},
 			}),

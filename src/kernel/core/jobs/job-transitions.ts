@@ -184,15 +184,38 @@ export function lossOf(job: Job): "lose" | "exhaust" {
 	return job.losses + 1 >= MAX_LOSSES ? "exhaust" : "lose";
 }
 
+/** An attempt as a worker was given it: an earlier one, or the present one of a job. */
+type GivenAttempt = Pick<Attempt, "attempt" | "worker" | "startedAt">;
+
+/** Whether `run` continues the lost attempt `before` after a late report: it began with it (D16 Late reports). */
+export function isContinued(
+	before: Omit<GivenAttempt, "attempt"> & { end: string; returned?: boolean },
+	run: Omit<GivenAttempt, "attempt">,
+): boolean {
+	const { end, returned, worker, startedAt } = before;
+	return end === "lost" && !returned && worker === run.worker && startedAt === run.startedAt;
+}
+
+/**
+ * Whether a post of the worker of `run` that names `attempt` is about this run: a run that continues a lost attempt has
+ * the number of that one for its worker. A post that names none is about whichever run the worker has.
+ */
+export function isAbout(attempt: number | undefined, run: GivenAttempt, history: () => readonly Attempt[]): boolean {
+	if (attempt === undefined || attempt === run.attempt) return true;
+	const named = history().find((past) => past.attempt === attempt);
+	return named !== undefined && isContinued(named, run);
+}
+
 /**
  * The lost attempt that a late report of the worker continues (D16 Late reports): no worker was given the job since,
- * and no deadline of the run has passed. Undefined: the report is too late.
+ * and no deadline of the run has passed. Undefined: the report is too late, or names another attempt.
  */
 export function resumedBy(
 	{ job, nextChunk }: { job: Job; nextChunk: number },
 	history: readonly Attempt[],
-	{ worker, release, now }: Pick<EventContext, "release" | "now"> & { worker: string },
+	q: Pick<EventContext, "release" | "now"> & { worker: string; attempt?: number | undefined },
 ): EventContext | undefined {
+	const { worker, release, now } = q;
 	// No worker runs an attempt that its worker gave back, or a released one that is over: it was never delivered, or the
 	// service stopped it. What this worker itself gave back last is not continued by a post that was overtaken.
 	const last = history.findLast((past) =>
@@ -201,6 +224,7 @@ export function resumedBy(
 	// Losses before a retry do not count, and stored chunks may have been dropped with the attempt.
 	if (job.losses === 0 || nextChunk > 0) return undefined;
 	if (last?.end !== "lost" || last.returned || last.worker !== worker) return undefined;
+	if (!isAbout(q.attempt, last, () => history)) return undefined;
 	if (now >= last.startedAt + job.executionTimeoutMs) return undefined;
 	const { startedAt } = last;
 	// An attempt that was resumed before began with the one that it continued.

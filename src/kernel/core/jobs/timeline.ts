@@ -1,6 +1,7 @@
 /** The attempts of a job, and why it waits (D29, D39). */
 import type { Attempt, Job } from "./job.ts";
 import { isFinal } from "./job-states.ts";
+import { isContinued } from "./job-transitions.ts";
 import { withFullStop } from "../../lib/text.ts";
 import type { WorkerReasonCode } from "../workers/worker-reason.ts";
 
@@ -33,11 +34,6 @@ export function attemptsOf(job: Job, history: readonly Attempt[]): AttemptDetail
 		const continued = attempts.slice(0, index).findLast((before) => isContinued(before, details));
 		return continued ? { ...details, continues: continued.attempt } : details;
 	});
-}
-
-/** An attempt that continues a lost one began with it. One that its worker gave back is not continued. */
-function isContinued(before: AttemptDetails, { worker, startedAt }: AttemptDetails): boolean {
-	return before.end === "lost" && !before.returned && before.worker === worker && before.startedAt === startedAt;
 }
 
 function endedAndPresent(job: Job, history: readonly Attempt[]): AttemptDetails[] {

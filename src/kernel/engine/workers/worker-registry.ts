@@ -15,6 +15,8 @@ import { begun, endWorker, recordCalled, type WorkerLife } from "./worker-transi
 
 export interface HeldJob {
 	attempt: number;
+	/** Number by which its worker names the attempt in chunk posts, if that is another: it continues a lost one (D16). */
+	named?: number;
 	handedAt: EpochMs;
 	/** It does not count for scaling (D20). */
 	lowPriority?: boolean;

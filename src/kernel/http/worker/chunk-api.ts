@@ -44,15 +44,15 @@ async function add(call: Call<"job">, { chunks, failure }: ChunkTexts, count: nu
 		if (connected(call)) await jsonWritten(call, POSTED);
 		return;
 	}
-	const number = postNumber(call);
-	const acknowledge = await jobs.addChunks({ worker, id, pieces: chunks, number, count });
+	const [number, attempt] = [numberIn(call, "chunk"), numberIn(call, "attempt")];
+	const acknowledge = await jobs.addChunks({ worker, id, pieces: chunks, number, attempt, count });
 	if (failure) await jobs.report({ worker, id, report: failure });
 	acknowledge(connected(call) && (await jsonWritten(call, POSTED)));
 }
 
-/** Number of the first chunk within an attempt, from our worker kit. A repeated post has it again. */
-function postNumber(call: Call): number | undefined {
-	const value = query(call).get("chunk");
+/** Numbers of the first chunk within its attempt, and of that, from our worker kit. A repeated post has them again. */
+function numberIn(call: Call, name: "chunk" | "attempt"): number | undefined {
+	const value = query(call).get(name);
 	return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 

@@ -259,15 +259,17 @@ export interface ChunkRead {
 
 export interface ChunkStore {
 	/**
-	 * Adds chunks in order and renews the lease. `stale`: the worker does not hold the job, `missing`: it never did.
-	 * `unlessLast`: chunks equal to the last stored ones are dropped as a repeat. `full`: the job would have more than
-	 * `bound`. `from`: number of the first chunk, unless `repeat`.
+	 * Adds chunks in order and renews the lease. `stale`: the worker does not hold the job, or not the attempt that it
+	 * names; `missing`: it never held the job. `unlessLast`: chunks equal to the last stored ones are dropped as a
+	 * repeat. `full`: the job would have more than `bound`. `from`: number of the first chunk, unless `repeat`.
 	 */
 	append(q: {
 		endpoint: string;
 		id: string;
 		worker: string;
 		release?: number | undefined;
+		/** The attempt as the worker was given it; undefined: the worker does not say. */
+		attempt?: number | undefined;
 		chunks: readonly string[];
 		unlessLast: boolean;
 		bound?: { bytes: number; chunks: number } | undefined;

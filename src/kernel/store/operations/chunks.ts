@@ -45,10 +45,10 @@ export const append: SharedOperation<"chunks.append"> = {
 	},
 
 	apply(unit, q) {
-		const { endpoint, id, worker, release, chunks, unlessLast, now } = q;
+		const { endpoint, id, worker, release, attempt, chunks, unlessLast, now } = q;
 		const found = current(unit, { endpoint, id, now });
 		if (!found) return { ok: false, why: "missing" };
-		const row = runningAt(unit, found, { worker, release, now });
+		const row = runningAt(unit, found, { worker, release, attempt, now });
 		if (!row) return { ok: false, why: hadJob(unit, found, worker) ? "stale" : "missing" };
 		const last = unlessLast && chunks.length > 0 ? unit.chunks.last(row, chunks.length) : undefined;
 		const repeat = last?.every((text, index) => text === chunks[index]) ?? false;

@@ -1,6 +1,6 @@
 import { NAMED, signed } from "../../core/jobs/attempt-signs.ts";
 import { returnEvent } from "../../core/jobs/job-return.ts";
-import { dueAt, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
+import { dueAt, isAbout, lossOf, resumedBy } from "../../core/jobs/job-transitions.ts";
 import { allowed } from "../../core/jobs/job-states.ts";
 import { type JobRow, RUNNING, WAITING } from "../row.ts";
 import type { MoveResult, Outcome } from "../contract/jobs.ts";
@@ -22,16 +22,25 @@ function held<Row extends JobRow>(row: Row, worker: string): Row | undefined {
 	return row.job.state === RUNNING && row.job.worker === worker ? row : undefined;
 }
 
+/** Whether a post of the worker that runs the job is about its present attempt. */
+function isAboutRun<Row extends JobRow>(unit: UnitOfWork<Row>, row: Row, attempt: number | undefined): boolean {
+	const { worker = "", startedAt = 0, attempt: present } = row.job;
+	return isAbout(attempt, { attempt: present, worker, startedAt }, () => unit.attempts.list(row));
+}
+
 /**
  * Returns the row of a job that the worker runs. A job that the worker lost, and that no worker was given since, runs
- * there again (D16 Late reports).
+ * there again (D16 Late reports). Undefined if the post names another attempt.
  */
 export function runningAt<Row extends JobRow>(
 	unit: UnitOfWork<Row>,
 	row: Row,
-	q: { worker: string; release: number | undefined; now: number },
+	q: { worker: string; release: number | undefined; attempt?: number | undefined; now: number },
 ): Row | undefined {
-	if (!allowed(row.job.state, "resume")) return held(row, q.worker);
+	if (!allowed(row.job.state, "resume")) {
+		const running = held(row, q.worker);
+		return running && isAboutRun(unit, running, q.attempt) ? running : undefined;
+	}
 	const resumed = resumedBy(row, unit.attempts.list(row), q);
 	if (!resumed) return undefined;
 	unit.attempts.closeAt(row, q.worker);
@@ -53,7 +62,7 @@ function giveBack<Row extends JobRow>(
 	{ on, attempt, workerEnd, now }: Outcome & { on: "release" | "return" | "lose"; now: number },
 ): MoveResult {
 	const returned = on !== "release";
-	const isOther = attempt === undefined ? !returned : attempt !== row.job.attempt;
+	const isOther = attempt === undefined ? !returned : !isAboutRun(unit, row, attempt);
 	if (isOther) return { ok: false, why: "stale", state: row.job.state };
 	const event = returned ? returnEvent(row.job, { history: unit.attempts.list(row), asLoss: on === "lose", now }) : on;
 	const lost = event !== "release";

@@ -11,6 +11,8 @@ export interface ChunkPost {
 	id: string;
 	pieces: readonly string[];
 	number: number | undefined;
+	/** The attempt that the post is about; undefined: the worker does not say. */
+	attempt?: number | undefined;
 	count: number;
 	signal?: AbortSignal;
 }
@@ -20,13 +22,14 @@ export type Acknowledge = (written: boolean) => void;
 
 /**
  * `number`: position of the first of `count` chunks in its attempt, from workers that number them. A post that is
- * repeated because its response was lost is stored once.
+ * repeated because its response was lost is stored once. One that arrives when its worker has the job again, for another
+ * attempt, is dropped if it names its own.
  */
 export async function addChunks(d: JobDeps, q: ChunkPost): Promise<Acknowledge> {
 	const { worker, id } = q;
 	if (id === warmupId(worker.id)) return () => {};
 	const held = worker.held.get(id);
-	if (held) held.began = true;
+	if (held && isOf(held, q)) held.began = true;
 	// Earlier posts of an external worker may have reached other servers. A chunk stored twice is better than a dropped
 	// one.
 	const number = !d.cluster.others() || worker.managed ? q.number : undefined;
@@ -43,54 +46,62 @@ async function addAfter<T>(before: Promise<unknown> | undefined, add: () => Prom
 	return await add();
 }
 
+/** Whether a post is about the attempt that its worker has, as far as this server knows. */
+function isOf({ attempt, named = attempt }: HeldJob, post: Pick<ChunkPost, "attempt">): boolean {
+	return post.attempt === undefined || post.attempt === named;
+}
+
 async function addPost(d: JobDeps, q: ChunkPost & { held: HeldJob | undefined }): Promise<Acknowledge> {
-	const { held, number } = q;
-	const isRepeat = number !== undefined && held?.nextPost !== undefined && number < held.nextPost;
+	const { held, number, attempt } = q;
+	const isHeld = held !== undefined && isOf(held, q);
+	const isRepeat = number !== undefined && isHeld && held.nextPost !== undefined && number < held.nextPost;
 	// Posts from before this server's start are unknown, so the text decides once.
-	const unsure =
-		held === undefined
-			? !d.cluster.shared
-			: held.unsure === true || (number !== undefined && held.nextPost === undefined);
+	const unsure = isHeld
+		? held.unsure === true || (number !== undefined && held.nextPost === undefined)
+		: !d.cluster.shared;
 	if (!isRepeat)
 		try {
-			await append(d, { ...q, unsure });
+			const isRunning = await append(d, { ...q, unsure });
+			if (held && !isHeld) {
+				if (!isRunning) return () => {};
+				Object.assign(held, { named: attempt, began: true, nextPost: undefined });
+			}
 		} catch (error) {
 			// The chunk may have been stored; its number identifies the repeat.
-			if (held && number !== undefined) held.unsure = true;
+			if (isHeld && number !== undefined) held.unsure = true;
 			throw error;
 		}
 	if (!held) return () => {};
-	if (number !== undefined) held.nextPost = number + q.count;
+	if (number !== undefined) held.nextPost = Math.max(held.nextPost ?? 0, number + q.count);
 	return (written) => {
-		held.unsure = !written;
+		// The number of a chunk that is stored identifies its repeat.
+		held.unsure = !written && number === undefined;
 	};
 }
 
-/** `unsure`: the last response may not have arrived, so an equal text is a repeat. */
-async function append(
-	d: JobDeps,
-	q: {
-		worker: Worker;
-		id: string;
-		pieces: readonly string[];
-		unsure: boolean;
-		signal?: AbortSignal;
-	},
-): Promise<void> {
+/**
+ * Returns whether the worker runs the attempt. `unsure`: the last response may not have arrived, so an equal text is a
+ * repeat.
+ */
+async function append(d: JobDeps, q: Omit<ChunkPost, "number" | "count"> & { unsure: boolean }): Promise<boolean> {
 	const { worker, id } = q;
 	const { endpoint } = worker;
-	if (!isJobId(id)) return reportDropped(d, q, "missing");
+	if (!isJobId(id)) {
+		reportDropped(d, q, "missing");
+		return false;
+	}
 	const bound = streamBound(d.endpoints.get(endpoint));
 	const release = d.endpoints.releaseOf(endpoint, worker.launchedAs);
 	const added = await d.retry(
-		(attempt) =>
+		(again) =>
 			d.store.chunks.append({
 				endpoint,
 				id,
 				worker: worker.id,
 				release,
+				attempt: q.attempt,
 				chunks: q.pieces,
-				unlessLast: q.unsure || attempt.unsure,
+				unlessLast: q.unsure || again.unsure,
 				bound,
 				now: d.now(),
 			}),
@@ -101,6 +112,7 @@ async function append(
 		d.waiters.notify(id, repeat ? undefined : { from, chunks: q.pieces, attempt });
 	} else if (added.why === "full") await failOver(d, q, bound);
 	else reportDropped(d, q, added.why);
+	return added.ok;
 }
 
 /** Fails the job and stops its run, because dropped chunks would be a wrong result (D43). */
