@@ -189,7 +189,7 @@ describe("D54: a worker that returns a job", () => {
 		expect(await b.status(id)).toMatchObject({ status: "COMPLETED" });
 	});
 
-	it("D7: what it posted about the attempt, and arrives again when it has the job once more, is no chunk", async () => {
+	it("D7: what it posted about the attempt, and arrives late when it has the job again, is dropped", async () => {
 		const worker = await b.worker();
 		const id = await b.submit();
 		const post = async (attempt: number, chunk: number) =>

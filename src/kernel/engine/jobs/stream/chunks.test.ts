@@ -125,3 +125,10 @@ it("D7: numbers decide also for an attempt that has another number here than at 
 	expect(await posted(3, "a", { attempt: 1 })).toBeUndefined();
 	expect(await posted(4, "a", { attempt: 1 })).toEqual({ unlessLast: false, attempt: 1 });
 });
+
+it("D7: the numbers of an attempt that another server handed out begin anew", async () => {
+	const { posted } = setting();
+	for (const number of [0, 1, 2]) await posted(number, "a", { attempt: 1 });
+	for (const number of [0, 1]) expect(await posted(number, "a", { attempt: 2 })).toMatchObject({ attempt: 2 });
+	expect(await posted(1, "a", { attempt: 2 })).toBeUndefined();
+});
