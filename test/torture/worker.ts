@@ -184,8 +184,8 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 	}
 
 	async function stream(run: Run): Promise<boolean> {
-		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7). Those name their attempt too,
-		// as those of the kit do: one that arrives late is not stored under the next attempt of the worker.
+		// Numbered posts are repeated; of others a repeat could be taken for a new chunk (D7). Like those of the kit they
+		// name their attempt: one that arrives late is not stored under the next attempt of the worker.
 		const over = AbortSignal.any([signal, run.over.signal]);
 		const numbered = run.take % 2 === 0;
 		const count = run.input.chunks ?? 0;

@@ -22,8 +22,8 @@ export type Acknowledge = (written: boolean) => void;
 
 /**
  * `number`: position of the first of `count` chunks in its attempt, from workers that number them. A post that is
- * repeated because its response was lost is stored once. One that arrives when its worker has the job again, for another
- * attempt, is dropped if it names its own.
+ * repeated because its response was lost is stored once. A post that names an attempt that its worker does not have any
+ * more is dropped.
  */
 export async function addChunks(d: JobDeps, q: ChunkPost): Promise<Acknowledge> {
 	const { worker, id } = q;
