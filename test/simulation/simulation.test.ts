@@ -34,6 +34,12 @@ it("D7: a late repeat of a chunk is not stored under the next attempt of its wor
 	expect(acknowledged).toBeGreaterThan(0);
 });
 
+it("D27, D50: a rollout goes on where it was after the stop of an idle worker was refused", async () => {
+	const { failure, happened } = await search({ seed: 900_114, schedules: 1 });
+	expect(failure?.violations ?? []).toEqual([]);
+	expect(happened["release.healthy"]).toBeGreaterThan(0);
+});
+
 it("a seed has one history", async () => {
 	for (const seed of [3, 11, 12]) {
 		const schedule = scheduleOf(seed);

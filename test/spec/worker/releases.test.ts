@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MIN_STAY_MS } from "../../../src/modules/gpus/placement/eviction.ts";
 import type { Worker } from "../../../src/kernel/engine/workers/worker-registry.ts";
+import { markStopping, withdrawStop } from "../../../src/kernel/engine/workers/worker-transitions.ts";
 import { call } from "../../support/service.ts";
 import { submitted } from "../hand-worker.ts";
 import { LAUNCHED, releaseService } from "./release-service.ts";
@@ -147,6 +148,22 @@ describe("workers of an earlier release", () => {
 		expect(versions(all)).toEqual([1, 1, 2]);
 		callOf(all[2]!);
 		await passUntil(() => String(versions(of("ep").filter(({ draining }) => !draining))) === "1,2,2");
+	});
+
+	it("D27, D50: the last one stays until a new one is healthy, also if its stop was withdrawn meanwhile", async () => {
+		await serve({ workersMin: 2, workersMax: 2, release: { maxSurge: 0 } });
+		const old = await ready(2);
+		await change({ env: { MODE: "new" } });
+		await passUntil(() => old.some(({ draining }) => draining));
+		const last = old.find(({ draining }) => !draining)!;
+		// As idle for too long; then its platform does not answer.
+		markStopping(last, { isSurplus: true });
+		await pass(2000);
+		withdrawStop(last);
+		await pass(3000);
+		expect(last.draining).toBe(false);
+		for (const worker of of("ep")) if (!old.includes(worker)) callOf(worker);
+		await passUntil(() => last.draining);
 	});
 });
 

@@ -106,7 +106,8 @@ export function rollouts(d: ReleaseDeps) {
 			const isSettled = staying.every((worker) => worker.ready) && !present.some(launcher.isLeaving, launcher);
 			if (isCompared && others[0] && isSettled) launcher.retire(others[0], REPLACED);
 			if (!isCompared && ready.length === 0) {
-				progressOf.delete(id);
+				// One whose stop the platform refuses may take jobs again.
+				if (!present.some((worker) => isOld(worker, hash))) progressOf.delete(id);
 				return NOTHING;
 			}
 			const current = staying.filter((worker) => !isOld(worker, hash));
