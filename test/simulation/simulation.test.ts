@@ -40,6 +40,12 @@ it("D27, D50: a rollout goes on where it was after the stop of an idle worker wa
 	expect(happened["release.healthy"]).toBeGreaterThan(0);
 });
 
+it("D54: a returned job seems to run while a claim of it has no answer from a store that fails", async () => {
+	const { failure, acknowledged } = await search({ seed: 900_664, schedules: 1 });
+	expect(failure?.violations ?? []).toEqual([]);
+	expect(acknowledged).toBeGreaterThan(0);
+});
+
 it("a seed has one history", async () => {
 	for (const seed of [3, 11, 12]) {
 		const schedule = scheduleOf(seed);

@@ -24,9 +24,13 @@ function heldReturns(job: JobHistory, attempt: Attempt) {
 	return attempt.returns.filter(({ result, to }) => result === "ok" && to <= until);
 }
 
-/** Whether a worker got the job, or may have. */
+/**
+ * Whether a worker got the job, or may have. A claim that a failing store answered with an error may have been stored:
+ * the take of its worker waits on, and the lease ends the attempt.
+ */
 function isTakenIn(job: JobHistory, { from, to }: { from: number; to: number }): boolean {
-	return job.takes.some((take) => take.to > from && take.from < to) || job.isUnsureIn({ from, to });
+	if (job.takes.some((take) => take.to > from && take.from < to)) return true;
+	return job.isUnsureIn({ from, to }) || job.faultsIn({ from, to }).length > 0;
 }
 
 /** Of returns only those as a loss count, each once. */

@@ -41,6 +41,17 @@ describe("histories without a bug", () => {
 			begun().add("return", returned).take({ by: "w2" }).report({ by: "w2" }).read(ENDED).close(),
 		],
 		[
+			"a returned job that seems to run, since its claim had no answer from the store",
+			begun()
+				.add("return", returned)
+				.add("fault", { what: "moved" })
+				.read({ state: "IN_PROGRESS" })
+				.take({ by: "w2", at: 20_000 })
+				.report({ by: "w2" })
+				.read({ ...ENDED, retries: 1 })
+				.close(),
+		],
+		[
 			"a job that its worker gets again after it returned it as a loss",
 			begun()
 				.add("return", { ...returned, loss: true })
