@@ -96,7 +96,9 @@ export function batchCases({ open }: Bed): void {
 			const ids = async (limit: number) => (await store.batches.open({ limit })).map(({ id }) => id);
 			expect(await ids(9)).toEqual([first.id, second.id]);
 			expect(await ids(1)).toEqual([first.id]);
+			await store.batches.cancel({ ...first, now: T0 + 3 });
 			const { endpoint, id, version } = first;
+			expect(await store.batches.open({ limit: 1 })).toEqual([{ endpoint, id, version, cancelledAt: T0 + 3 }]);
 			await store.batches.replace({ endpoint, id, version, isOpen: false, progress: "{}" });
 			expect(await ids(9)).toEqual([second.id]);
 		}));

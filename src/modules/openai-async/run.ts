@@ -1,6 +1,5 @@
 /** Runs one batch from where its row says that it is (D57). A start after any failure does the same. */
-import { type Batch, type Control, openBatch, type RunContext } from "./batch.ts";
-import type { BatchRow } from "../../kernel/store/contract/batches.ts";
+import type { Batch, Control, RunContext } from "./batch.ts";
 import { finish } from "./finish.ts";
 import { inputFrom, MISSING_INPUT } from "./input.ts";
 import { notify } from "./notify.ts";
@@ -8,8 +7,7 @@ import { validate, type Validation } from "./validate.ts";
 import { work } from "./work.ts";
 
 /** Resolves when nothing of it is left to do. Throws `Superseded`, as the store does, and the reason of the signal. */
-export async function runBatch(d: RunContext, row: BatchRow, q: Control): Promise<void> {
-	const batch = openBatch(d, row);
+export async function runBatch(d: RunContext, batch: Batch, q: Control): Promise<void> {
 	if (batch.progress.state === "validating") await begin(d, batch, q);
 	if (batch.progress.state === "in_progress") await work(d, batch, q);
 	if (batch.progress.state === "finalizing") await finish(d, batch, q);

@@ -2,20 +2,18 @@
 import { ApiError } from "../../kernel/core/errors.ts";
 import { unlessUnavailable } from "../../kernel/engine/context.ts";
 import type { Kernel } from "../../kernel/module.ts";
-import type { BatchRow } from "../../kernel/store/contract/batches.ts";
+import type { BatchRow, OpenBatch } from "../../kernel/store/contract/batches.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import { loop, type Loop } from "../../kernel/system/loop.ts";
-import { type RunContext, type Shared, Superseded } from "./batch.ts";
-import { isOver, type Progress, progressOf } from "./progress.ts";
+import { type Batch, openBatch, type RunContext, type Shared, Superseded } from "./batch.ts";
+import { openBatches, type Standing } from "./open-batches.ts";
+import { isOver } from "./progress.ts";
 
 /** Batches of an endpoint that run at once; others wait for their turn, oldest first. */
 const MOST = 8;
 
 /** Inputs that are read whole at once. */
 const VALIDATIONS = 2;
-
-/** Rows read at once. */
-const READ = 1000;
 
 /** Time between reads of the rows: with a batch, and without any where other servers may create one, ms. */
 const CHECK_MS = 2000;
@@ -33,9 +31,8 @@ const EXPIRE_MS = 3_600_000;
 const EXPIRED = 100;
 
 interface Run {
-	row: BatchRow;
-	/** Only its webhook is left. */
-	isOver: boolean;
+	batch: Batch;
+	cancelledAt: number | undefined;
 	stop: AbortController;
 	listeners: Set<() => void>;
 	task: Promise<void>;
@@ -65,15 +62,16 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 	const resting = new Map<string, number>();
 	/** When it was last reported that a batch cannot go on. */
 	const delayedAt = new Map<string, number>();
-	let rows: BatchRow[] = [];
+	const open = openBatches(kernel, { own: (id) => runs.get(id)?.batch.progress });
 	/** Endpoints with a batch that can go on. */
 	let active: ReadonlySet<string> = new Set();
 	let expiredAt = -Infinity;
 
-	function start(row: BatchRow, d: RunContext, isDone: boolean): void {
+	function start(row: BatchRow, d: RunContext): void {
+		const batch = openBatch(d, row);
 		const run: Run = {
-			row,
-			isOver: isDone,
+			batch,
+			cancelledAt: row.cancelledAt,
 			stop: new AbortController(),
 			listeners: new Set(),
 			task: Promise.resolve(),
@@ -81,7 +79,7 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 		runs.set(row.id, run);
 		const control = {
 			signal: run.stop.signal,
-			cancelledAt: () => run.row.cancelledAt,
+			cancelledAt: () => run.cancelledAt,
 			beside: () => Math.max(1, running(row.endpoint)),
 			onCancel(listener: () => void) {
 				run.listeners.add(listener);
@@ -90,7 +88,7 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 		};
 		const failed = unlessUnavailable(kernel, `batch ${row.id}`);
 		run.task = import("./run.ts")
-			.then(({ runBatch }) => runBatch(d, row, control))
+			.then(({ runBatch }) => runBatch(d, batch, control))
 			.catch((error: unknown) => {
 				if (run.stop.signal.aborted || error instanceof Superseded) return;
 				resting.set(row.id, now() + CHECK_MS);
@@ -112,12 +110,14 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 	}
 
 	function running(endpoint: string): number {
-		return [...runs.values()].filter((each) => each.row.endpoint === endpoint && !each.isOver).length;
+		const all = [...runs.values()].map(({ batch }) => batch);
+		return all.filter(({ row, progress }) => row.endpoint === endpoint && !isOver(progress)).length;
 	}
 
 	/** One that ends, or has only its webhook left, waits for no turn. */
-	function mayStart({ endpoint, cancelledAt }: BatchRow, progress: Progress): boolean {
-		const isEnding = cancelledAt !== undefined || now() >= progress.expiresAt || isOver(progress);
+	function mayStart({ id, endpoint, cancelledAt }: OpenBatch, standing: Standing): boolean {
+		if (runs.has(id) || (resting.get(id) ?? 0) > now()) return false;
+		const isEnding = cancelledAt !== undefined || now() >= standing.expiresAt || standing.isOver;
 		return isEnding || running(endpoint) < MOST;
 	}
 
@@ -126,27 +126,29 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 		await Promise.all([...runs.values()].map(({ task }) => task));
 	}
 
+	/** Starts those that may start, and lets the others know that they were cancelled. */
+	async function run(d: RunContext): Promise<void> {
+		await open.each(mayStart, (head, standing, row) => {
+			const begun = runs.get(head.id);
+			if (!begun && row && mayStart(row, standing)) start(row, d);
+			if (!begun || begun.cancelledAt === head.cancelledAt) return;
+			begun.cancelledAt = head.cancelledAt;
+			for (const listener of begun.listeners) listener();
+		});
+	}
+
 	async function step(): Promise<number> {
-		rows = await store.batches.open({ limit: READ });
+		await open.read();
+		const leads = cluster.leads("sweep");
+		const stored = files();
+		if (leads && stored) await run({ kernel, files: stored, shared, ...more });
+		else await open.readSome();
 		const before = active;
-		const progressById = new Map(rows.map((row) => [row.id, progressOf(row)]));
-		active = new Set(rows.filter(({ id }) => canGoOn(progressById.get(id)!)).map(({ endpoint }) => endpoint));
+		active = open.active();
 		if ([...active].some((endpoint) => !before.has(endpoint))) kernel.scaling.check();
-		if (!cluster.leads("sweep")) {
+		if (!leads) {
 			await stopAll();
 			return IDLE_MS.shared;
-		}
-		const stored = files();
-		for (const row of stored ? rows : []) {
-			const run = runs.get(row.id);
-			const progress = progressById.get(row.id)!;
-			if (run) {
-				const isNews = run.row.cancelledAt !== row.cancelledAt;
-				run.row = row;
-				run.isOver = isOver(progress);
-				if (isNews) for (const listener of run.listeners) listener();
-			} else if ((resting.get(row.id) ?? 0) <= now() && mayStart(row, progress))
-				start(row, { kernel, files: stored!, shared, ...more }, isOver(progress));
 		}
 		if (now() - expiredAt >= EXPIRE_MS) {
 			expiredAt = now();
@@ -154,7 +156,7 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 		}
 		for (const [id, until] of resting) if (until <= now()) resting.delete(id);
 		for (const [id, at] of delayedAt) if (now() - at >= REPORT_MS) delayedAt.delete(id);
-		return rows.length > 0 ? CHECK_MS : cluster.shared ? IDLE_MS.shared : IDLE_MS.alone;
+		return open.heads.length > 0 ? CHECK_MS : cluster.shared ? IDLE_MS.shared : IDLE_MS.alone;
 	}
 
 	const checks = loop({ clock, retryMs: CHECK_MS, onError: unlessUnavailable(kernel, "batches"), step });
@@ -167,18 +169,10 @@ export function batchRunner(kernel: Kernel, { files, ...more }: RunnerContext): 
 	};
 	return {
 		service,
-		open: () => countsOf(rows),
+		open: open.counts,
 		wantedWorkers: (endpoint) => (active.has(endpoint) ? 1 : 0),
 		changed: () => checks.nudge(),
 	};
-}
-
-const canGoOn = (progress: Progress): boolean => progress.waits === undefined && !isOver(progress);
-
-function countsOf(rows: readonly BatchRow[]): ReadonlyMap<string, number> {
-	const counts = new Map<string, number>();
-	for (const { endpoint } of rows) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
-	return counts;
 }
 
 /** At most so many have a turn at once, in the order in which they asked. */

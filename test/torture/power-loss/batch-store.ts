@@ -124,7 +124,7 @@ export function batchRuns(store: BatchSide, folder: FilesFolder): BatchRuns {
 			return stored!.batch;
 		},
 		async run(row) {
-			await runBatch(d, row, control);
+			await runBatch(d, openBatch(d, row), control);
 			await Promise.all(removals);
 		},
 		async runInParts(row) {

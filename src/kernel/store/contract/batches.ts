@@ -20,6 +20,9 @@ export interface BatchRow {
 	progress: string;
 }
 
+/** What changes of an open batch while a server runs it, without its progress. */
+export type OpenBatch = Pick<BatchRow, "id" | "endpoint" | "version" | "cancelledAt">;
+
 /** Files that appear and disappear with a replacement. The bytes of those inserted must be durable. */
 export interface FileChange {
 	insert: readonly FileRow[];
@@ -43,8 +46,8 @@ export interface BatchStore {
 		after?: string | undefined;
 		limit: number;
 	}): Promise<{ batches: BatchRow[]; more: boolean }>;
-	/** Returns the open ones of all endpoints, oldest first, at most `limit`. */
-	open(q: { limit: number }): Promise<BatchRow[]>;
+	/** Returns the open ones of all endpoints, oldest first, at most `limit`. Servers call it every few seconds. */
+	open(q: { limit: number }): Promise<OpenBatch[]>;
 	/**
 	 * Replaces the progress, and changes files with it, in one step. `stale`, without a change: the version is another
 	 * one, or there is no such batch. `over`, without one: the files would have more bytes than now, and too many; they

@@ -1,5 +1,5 @@
 /** Batches of requests, whose progress and files change together (D57). */
-import type { BatchRow, FileChange } from "../contract/batches.ts";
+import type { BatchRow, FileChange, OpenBatch } from "../contract/batches.ts";
 import type { FileRow } from "../contract/files.ts";
 import { read, write } from "../operations/operation.ts";
 import { add, excess, holdEndpoint, holdFile, LAST, removed } from "./files.ts";
@@ -10,13 +10,16 @@ const BATCHES = columns<BatchRow>(
 	{ isOpen: Boolean },
 );
 
+/** Leaves the progress out, which may have hundreds of KB and is on pages of its own. */
+const OPEN_BATCHES = columns<OpenBatch>("id, endpoint, version, cancelled_at");
+
 const INSERT = sql(`INSERT INTO batches (${BATCHES.names}) VALUES (${BATCHES.parameters})`);
 const REPEATED = sql(`
   SELECT ${BATCHES.names} FROM batches WHERE endpoint = $1 AND fingerprint = $2 AND created_at >= $3
   ORDER BY created_at DESC LIMIT 1`);
 const FIND = sql(`SELECT ${BATCHES.names} FROM batches WHERE endpoint = $1 AND id = $2`);
 const LIST = sql(`SELECT ${BATCHES.names} FROM batches WHERE endpoint = $1 AND id < $2 ORDER BY id DESC LIMIT $3`);
-const OPEN = sql(`SELECT ${BATCHES.names} FROM batches WHERE is_open ORDER BY id LIMIT $1`);
+const OPEN = sql(`SELECT ${OPEN_BATCHES.names} FROM batches WHERE is_open ORDER BY id LIMIT $1`);
 const VERSION = "SELECT version FROM batches WHERE endpoint = $1 AND id = $2";
 const HOLD = sql(`${VERSION} FOR UPDATE`, VERSION);
 const REPLACE = sql(`
@@ -73,7 +76,7 @@ export const batches = {
 	}),
 
 	open: read<"batches.open">(function* ({ limit }) {
-		return (yield* rows(OPEN, limit)).map(BATCHES.from);
+		return (yield* rows(OPEN, limit)).map(OPEN_BATCHES.from);
 	}),
 
 	replace: write<"batches.replace">(function* ({ endpoint, id, version, isOpen, progress, files }) {
