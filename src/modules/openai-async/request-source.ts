@@ -2,7 +2,7 @@
 import { queueBound } from "../../kernel/core/endpoints/endpoint.ts";
 import type { ContentReader } from "../../kernel/engine/stored-files.ts";
 import type { Batch, Control, RunContext } from "./batch.ts";
-import { inputFrom } from "./input.ts";
+import { inputFrom, unlessLost } from "./input.ts";
 import { type Line, linesFrom, requestIn } from "./lines.ts";
 import type { OpenLine, Place } from "./progress.ts";
 import type { Submissions } from "./submissions.ts";
@@ -48,7 +48,7 @@ export function requestSource(
 	async function lineAt(place: Place): Promise<Line | undefined> {
 		const opened = await openAt(place);
 		try {
-			return (await opened?.lines.next())?.value as Line | undefined;
+			return (opened && (await unlessLost(opened.lines.next())))?.value as Line | undefined;
 		} finally {
 			await opened?.reader.close();
 		}
@@ -67,9 +67,11 @@ export function requestSource(
 		if (!next) return undefined;
 		source ??= await openAt(next);
 		if (!source) return "missing";
-		const { value, done } = await source.lines.next();
-		next = done ? undefined : (value as Line).next;
-		return done ? undefined : (value as Line);
+		const found = await unlessLost(source.lines.next());
+		if (!found) return "missing";
+		const line = found.done ? undefined : (found.value as Line);
+		next = line?.next;
+		return line;
 	}
 
 	/** How many more requests may be submitted now. */

@@ -1,7 +1,7 @@
 /** Runs one batch from where its row says that it is (D57). A start after any failure does the same. */
 import type { Batch, Control, RunContext } from "./batch.ts";
 import { finish } from "./finish.ts";
-import { inputFrom, MISSING_INPUT } from "./input.ts";
+import { inputFrom, MISSING_INPUT, unlessLost } from "./input.ts";
 import { notify } from "./notify.ts";
 import { validate, type Validation } from "./validate.ts";
 import { work } from "./work.ts";
@@ -22,7 +22,7 @@ async function begin({ kernel, files, shared, ended }: RunContext, batch: Batch,
 		signal.throwIfAborted();
 		const reader = await inputFrom(files, { endpoint: batch.row.endpoint, input, byte: 0 });
 		try {
-			if (reader) found = await validate(reader, { path, signal });
+			if (reader) found = (await unlessLost(validate(reader, { path, signal }))) ?? found;
 		} finally {
 			await reader?.close();
 		}

@@ -1,12 +1,14 @@
 /** What stands in the way of a batch (D57): bounds, missing bytes, other batches, stops. It ends, and loses nothing. */
 import type { OpenAI } from "openai";
 import { afterEach, describe, expect, it } from "vitest";
+import { ApiError } from "../../../../src/kernel/core/errors.ts";
+import { ERRORS } from "../../../../src/modules/files/errors.ts";
 import type { Progress } from "../../../../src/modules/openai-async/progress.ts";
 import { advanceUntil, manualClock, type ManualClock } from "../../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../../support/service.ts";
 import { endWith, handWorker, type HandWorker } from "../../hand-worker.ts";
 import { clientOf } from "../files/files-client.ts";
-import { created, line, REQUEST, results } from "./batch-client.ts";
+import { created, line, REQUEST, results, uploaded } from "./batch-client.ts";
 
 const MINUTE = 60_000;
 const WIDE = { ep: { limits: { queue: 1000 } } };
@@ -124,16 +126,89 @@ describe("bounds", () => {
 });
 
 describe("files that are missing", () => {
-	it("D57: a batch whose results have lost bytes fails, and says so", async () => {
+	/** Each of the first two results fills a part; resolves when the last two requests may be answered. */
+	async function twoParts(): Promise<{ id: string; parts: string[] }> {
+		const { id } = await created(client, lines(4));
+		await queued(4);
+		const parts = async (): Promise<string[]> => (await rowOf(id)).output.map((part) => part.id);
+		for (const count of [1, 2]) {
+			await answer(1, { text: "x".repeat(17 * 2 ** 20) });
+			await advanceUntil(clock, async () => (await parts()).length === count, 1000);
+		}
+		return { id, parts: await parts() };
+	}
+	const LOST = { status: "failed", errors: { data: [{ code: "results_missing" }] } };
+	const remove = (part: string): Promise<void> => service.engine.hooks.files!.remove(part);
+
+	/** Of what is read of a file, only the first 10 bytes are left, as when a row of it is missing in PostgreSQL. */
+	function endsInMidst(id: string): void {
+		const files = service.engine.hooks.files!;
+		const { open } = files;
+		files.open = async (file, range) => {
+			const reader = await open(file, range);
+			if (file.id !== id) return reader;
+			return {
+				close: () => reader.close(),
+				async *[Symbol.asyncIterator]() {
+					for await (const piece of reader) yield piece.subarray(0, 10);
+					throw new ApiError(ERRORS.file_missing, { file: file.id });
+				},
+			};
+		};
+	}
+
+	it("D57: a batch whose results have lost bytes fails, says so, and has the others in its file", async () => {
 		await begin();
-		const { id } = await created(client, lines(8));
-		await queued(8);
-		await answer(7, { text: "x".repeat(2_500_000) });
-		await advanceUntil(clock, async () => (await rowOf(id)).output.length > 0, 1000);
-		await service.engine.hooks.files!.remove((await rowOf(id)).output[0]!.id);
+		const { id, parts } = await twoParts();
+		await remove(parts[0]!);
+		await answer(2, {});
+		const batch = await ended(id);
+		expect(batch).toMatchObject(LOST);
+		expect((await results(client, batch.output_file_id)).size).toBe(3);
+	});
+
+	it("D57: a part whose bytes end in its midst is left out, and no line of it is half in the file", async () => {
+		await begin();
+		const { id, parts } = await twoParts();
+		endsInMidst(parts[1]!);
+		await answer(2, {});
+		const batch = await ended(id);
+		expect(batch).toMatchObject(LOST);
+		expect((await results(client, batch.output_file_id)).size).toBe(3);
+	});
+
+	it("D57: a batch that has lost all of its results fails alike, and has no file", async () => {
+		await begin();
+		const { id } = await created(client, lines(1));
+		await queued(1);
+		const files = service.engine.hooks.files!;
+		const { write } = files;
+		files.write = async (pieces) => {
+			const written = await write(pieces);
+			await remove(written.id);
+			return written;
+		};
 		await answer(1, {});
 		const batch = await ended(id);
-		expect(batch).toMatchObject({ status: "failed", errors: { data: [{ code: "results_missing" }] } });
+		expect(batch).toMatchObject({ ...LOST, output_file_id: null, error_file_id: null });
+	});
+
+	it("D57: an input whose bytes end in its midst is missing, before the batch runs and while it runs", async () => {
+		await begin();
+		const LOST_INPUT = { status: "failed", errors: { data: [{ code: "input_file_missing" }] } };
+		const input = await uploaded(client, lines(70));
+		endsInMidst(input);
+		const { id } = await client.batches.create({ ...REQUEST, input_file_id: input });
+		expect(await ended(id)).toMatchObject(LOST_INPUT);
+		const running = await created(client, lines(70));
+		await queued(64);
+		await clock.advance(4000);
+		endsInMidst(running.input_file_id);
+		await endWith(service, clock);
+		await begin({ again: true });
+		endsInMidst(running.input_file_id);
+		await answer(64, {});
+		expect(await ended(running.id)).toMatchObject({ ...LOST_INPUT, request_counts: { total: 70, completed: 64 } });
 	});
 
 	it("D57: a batch that has lost its input is cancelled as another", async () => {
