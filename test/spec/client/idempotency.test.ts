@@ -162,6 +162,20 @@ describe("a refused submission", () => {
 		expectError(await submit({ key }), 400, "bad_request", ["Idempotency-Key"]);
 	});
 
+	it("D14, D43: has its job while the store takes no others", async () => {
+		const { id } = (await submit()).json;
+		const { stored } = service.engine.budgets;
+		const held = stored.limit - stored.used;
+		stored.hold(held);
+		try {
+			expect((await submit()).json).toEqual({ id, status: "IN_QUEUE" });
+			expectError(await submit({ key: "k-new" }), 503, "store_full");
+		} finally {
+			stored.give(held);
+		}
+		expect((await submit({ key: "k-new" })).status).toBe(200);
+	});
+
 	it("D14: a key of 255 characters is taken", async () => {
 		expect((await submit({ key: "k".repeat(255) })).status).toBe(200);
 	});

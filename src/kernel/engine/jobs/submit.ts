@@ -42,10 +42,8 @@ const KEY_KEPT_MS = 86_400_000;
  */
 export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, options, id } = q;
-	d.space.admit();
 	const size = sizeOf(q.input);
-	d.stored.admit(size);
-	const refusing = d.hooks.refusal?.(endpoint);
+	const refusing = lackOfSpace(d, size) ?? d.hooks.refusal?.(endpoint);
 	const refusal = refusing && (await refusing);
 	// A repeated submission gets its job nevertheless; the bound of -1 refuses a new one.
 	if (refusal && !q.idempotency) throw refusal;
@@ -95,6 +93,18 @@ export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	}
 	if (!answer.repeated) d.events.emit("job.queued", { endpoint: endpoint.id, id, ignored: q.ignored });
 	return answer.job;
+}
+
+/** Why the store may take no more bytes. */
+function lackOfSpace({ space, stored }: Pick<JobDeps, "space" | "stored">, size: number): ApiError | undefined {
+	try {
+		space.admit();
+		stored.admit(size);
+		return undefined;
+	} catch (error) {
+		if (error instanceof ApiError) return error;
+		throw error;
+	}
 }
 
 /** Waits at most `ms` for the end, then returns the job as it is (D8). */

@@ -1,6 +1,9 @@
 /** How a batch ends when not all of it runs (D57): cancelled, expired, purged, with its input, with its endpoint. */
 import type { OpenAI } from "openai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { StoreUnavailable } from "../../../../src/kernel/store/contract/store.ts";
+import { MODULES } from "../../../../src/modules/index.ts";
+import type { ServiceModule } from "../../../../src/modules/module.ts";
 import { advanceUntil, manualClock, type ManualClock } from "../../../support/manual-clock.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../../support/service.ts";
 import { endWith, handWorker, type HandWorker, type Taken } from "../../hand-worker.ts";
@@ -24,10 +27,24 @@ afterEach(async () => {
 	place.remove();
 });
 
-async function begin(): Promise<void> {
-	service = await startService({ endpoints: ENDPOINTS, clock, in: place, pauseMs: Infinity });
+/** Batches go on once `ready` is resolved. */
+async function begin(ready: Promise<void> = Promise.resolve()): Promise<void> {
+	const modules = MODULES.map((each) => (each.name === "openai-async" ? openingAfter(ready, each) : each));
+	service = await startService({ endpoints: ENDPOINTS, clock, in: place, pauseMs: Infinity, modules });
 	client = clientOf(service, "ep");
 	worker = await handWorker(service, "ep");
+}
+
+function openingAfter(ready: Promise<void>, found: ServiceModule): ServiceModule {
+	return {
+		...found,
+		async open(kernel, settings) {
+			const { batches } = kernel.store;
+			const { open } = batches;
+			batches.open = (q) => ready.then(() => open(q));
+			return await found.open(kernel, settings);
+		},
+	};
 }
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => `id-${n}`);
@@ -183,18 +200,35 @@ describe("a service that starts again", () => {
 		expect([...(await results(client, batch.output_file_id)).keys()].toSorted()).toEqual(ids(10).toSorted());
 	});
 
-	it("D57: cancels also what its row does not know of yet, and keeps the answers to it", async () => {
+	/** A cancelled batch of 10 requests, two of which have ended. The service ends without having noted any job. */
+	async function stoppedAndCancelled(): Promise<string> {
 		const id = await waiting(10);
+		const { batches } = service.engine.kernel.store;
+		batches.replace = async () => Promise.reject(new StoreUnavailable("unreachable", "The service was killed."));
 		for (const _ of [1, 2]) {
 			const job = await taken();
 			await worker.done(job.id, completion(job));
 		}
-		// The run does not learn of it before it is stopped.
-		await service.engine.kernel.store.batches.cancel({ endpoint: "ep", id, now: clock.now() });
+		await batches.cancel({ endpoint: "ep", id, now: clock.now() });
 		await endWith(service, clock);
+		return id;
+	}
+	const TWO_OF_TEN = { status: "cancelled", request_counts: { total: 10, completed: 2, failed: 8 } };
+
+	it("D57: cancels also what its row does not know of yet, and keeps the answers to it", async () => {
+		const id = await stoppedAndCancelled();
 		await begin();
-		const batch = await end(id);
-		expect(batch).toMatchObject({ status: "cancelled", request_counts: { total: 10, completed: 2, failed: 8 } });
+		expect(await end(id)).toMatchObject(TWO_OF_TEN);
 		expect((await call(service.url, "/v2/ep/health")).json.jobs.inQueue).toBe(0);
+	});
+
+	it("D43, D57: keeps those answers although the store takes no new requests", async () => {
+		const id = await stoppedAndCancelled();
+		const { promise: full, resolve: go } = Promise.withResolvers<void>();
+		await begin(full);
+		const { stored } = service.engine.budgets;
+		stored.hold(stored.limit - stored.used);
+		go();
+		expect(await end(id)).toMatchObject(TWO_OF_TEN);
 	});
 });
