@@ -116,7 +116,11 @@ export const GROUPS: readonly Group[] = [
 	{
 		name: "losses of power, torture of several servers",
 		files: ["test/torture/many-servers.test.ts", "test/torture/power-loss/losses.test.ts"],
-		of: ["test/torture", "src/kernel/store/sqlite", "src/kernel/engine/cluster"],
+		of: [
+			...["test/torture", "src/kernel/store/sqlite", "src/kernel/engine/cluster"],
+			...["src/modules/files", "src/kernel/store/tables/files.ts"],
+			...["src/modules/openai-async", "src/kernel/store/tables/batches.ts"],
+		],
 	},
 ];
 
