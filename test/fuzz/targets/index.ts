@@ -9,6 +9,7 @@ import { IMAGES } from "./images.ts";
 import { BODY, CHUNK_SPLIT, ELEMENTS, JOB_TEXT, JSON_SCAN } from "./json.ts";
 import { REPOSITORY } from "./repository.ts";
 import { ORIGIN, QUERY, ROUTE_MATCH, USER_AGENT } from "./requests.ts";
+import { JSON_MEMBERS, RESPONSE_EVENTS } from "./response-events.ts";
 import { SERVICE } from "./service.ts";
 import { CLI, CONFIG, MERGE, SCHEMAS } from "./settings.ts";
 import { SLURM_JOBS } from "./slurm.ts";
@@ -37,6 +38,8 @@ export const TARGETS: readonly Target[] = [
 	REPORT,
 	OPENAI_ERROR,
 	OPENAI_STREAM,
+	RESPONSE_EVENTS,
+	JSON_MEMBERS,
 	RATE_WINDOW,
 	PROMETHEUS,
 	LOG,

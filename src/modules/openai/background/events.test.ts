@@ -50,6 +50,8 @@ describe("eventReader", () => {
 
 	it("D58: data of several lines are one event, and what is none is left out", () => {
 		expect(read('data: {"type":\ndata: "a"}\n\n')).toEqual([{ kind: "event", type: "a", data: '{"type": "a"}' }]);
+		// Otherwise the \n would end the event.
+		expect(read('data: {"type":\r', '\ndata: "a"}\r\n\r\n')).toHaveLength(1);
 		expect(read("data: {\n\n", "data\n\nid: 7\nretry: 1\n\n", 7, null, { x: 1 }, { type: "two\nlines" })).toEqual([]);
 	});
 

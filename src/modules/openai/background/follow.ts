@@ -115,9 +115,9 @@ async function* streamed(kernel: Kernel, call: Call, { job, shown }: Following):
 	const log = eventLog(shown);
 	const reading = readingOf(call);
 	const bounded = reading.bounded(() => 2 * log.size);
+	yield* log.opening();
 	const follower = call.engine.jobs.follow(job);
 	let attempt = 0;
-	yield* log.opening();
 	try {
 		for (let at = 0; ; ) {
 			refuseWhileDraining(call);
