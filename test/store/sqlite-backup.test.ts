@@ -262,6 +262,16 @@ const DAMAGE: [string, RegExp][] = [
 	],
 	["DELETE FROM delivery_bodies", /pending webhooks have no body/],
 	["INSERT INTO delivery_bodies (number, body) VALUES (99, '1')", /bodies belong to no webhook/],
+	[
+		"INSERT INTO file_totals (endpoint, files, bytes) VALUES ('without', 0, 1)",
+		/^1 endpoints count other files than they have: without\.$/,
+	],
+	["INSERT INTO file_totals (endpoint, files, bytes) VALUES ('without', 1, 0)", /other files than they have: without/],
+	[
+		"INSERT INTO files (id, endpoint, name, purpose, type, bytes, key, created_at) " +
+			"VALUES ('f', 'uncounted', 'n', 'p', 't', 1, 'k', 1)",
+		/^1 endpoints count other files than they have: uncounted\.$/m,
+	],
 	["UPDATE endpoints SET settings = '{'", /unreadable settings/],
 	["INSERT INTO keys (id, hash, name, scopes, created_at) VALUES ('1', 'h', 'n', '[', 1)", /unreadable scopes/],
 ];

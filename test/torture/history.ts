@@ -208,6 +208,19 @@ export interface BatchFilesOp extends Timed {
 	missing?: true;
 }
 
+export interface FileTotal {
+	files: number;
+	bytes: number;
+}
+
+/** Files of an endpoint as `/metrics` counts them and as they are listed, when none changes any more. */
+export interface FileTotalsOp extends Timed {
+	op: "file-totals";
+	endpoint: string;
+	counted: FileTotal;
+	listed: FileTotal;
+}
+
 /** A fault in which servers do not reach their store, and answer all the same: how it begins. */
 export const PARTITION = "partition";
 
@@ -243,6 +256,7 @@ export type Op =
 	| BatchOp
 	| BatchReadOp
 	| BatchFilesOp
+	| FileTotalsOp
 	| FaultOp;
 
 /** Longest text that a history holds as it is. */

@@ -244,3 +244,21 @@ it.each<[string, Plant]>([
 	const broken = await rulesOf(plant, ["purge"], { ms: 8000, files: FILES });
 	expect(new Set(broken)).toEqual(new Set(["file-kept"]));
 });
+
+it.each<[string, Plant]>([
+	[
+		"counts bytes of an endpoint without files",
+		({ files }) => ({
+			files: { totals: async () => [...(await files.totals()), { endpoint: "plain", files: 0, bytes: 1 }] },
+		}),
+	],
+	[
+		"counts one byte more",
+		({ files }) => ({
+			files: { totals: async () => (await files.totals()).map((each) => ({ ...each, bytes: each.bytes + 1 })) },
+		}),
+	],
+])("file-totals: a service that %s", { timeout: 60_000 }, async (_, plant) => {
+	const broken = await rulesOf(plant, ["purge"], { ms: 4000, files: FILES });
+	expect(new Set(broken)).toEqual(new Set(["file-totals"]));
+});

@@ -11,6 +11,7 @@ import { type ClientOptions, useEndpoint } from "./clients.ts";
 import { changedEndpoints, describe, NAMES, PARTS, type Retention, tokensOf } from "./endpoints.ts";
 import type { Op } from "./history.ts";
 import { fileClients } from "./file-clients.ts";
+import { readFileTotals } from "./file-totals.ts";
 import { operators } from "./operators.ts";
 import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
@@ -225,6 +226,7 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	if (o.operators) await changes.readAll(site.urls());
 	if (o.files) await uploads.readAll(site.urls());
 	if (o.batches) await requests.readAll(site.urls());
+	if (o.files || o.batches) await readFileTotals({ api, time, tracker, endpoints: names });
 	gaveUp.abort();
 	for (const job of tracker.jobs.values()) job.left = true;
 	const isOpen = async (): Promise<boolean> => tracker.jobs.size > 0 || (await holdsJobs(api, names));

@@ -16,6 +16,7 @@ import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { BATCH_RULES } from "./batch-rules.ts";
 import { addBatch, Batches } from "./batches.ts";
 import { EndpointHistory, RequestHistory, dropOld } from "./endpoint-rules.ts";
+import { fileTotals } from "./file-totals.ts";
 import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
 import { countsOfLate, LATE_RULES, type LateReports } from "./late-rules.ts";
@@ -209,6 +210,8 @@ export function checker(): Checker {
 					return batches.read(op);
 				case "batch-files":
 					return batches.readFiles(op);
+				case "file-totals":
+					return fileTotals(op, report);
 				case "fault":
 					return void faults.push(op);
 				default:

@@ -1,5 +1,5 @@
 /** Batches after a loss of power (D57): they exist with their parts, and end with each request once. */
-import type { FilesFolder } from "../../../src/kernel/store/contract/files.ts";
+import type { FileRow, FilesFolder } from "../../../src/kernel/store/contract/files.ts";
 import type { BatchRow } from "../../../src/kernel/store/contract/batches.ts";
 import { systemClock } from "../../../src/kernel/system/clock.ts";
 import { folderContents } from "../../../src/modules/files/contents/folder.ts";
@@ -17,8 +17,8 @@ const LIMIT = 100;
 export interface BatchCheck {
 	/** What is wrong with them as they are. */
 	wrong: string[];
-	/** Ids of their files. */
-	files: string[];
+	/** Rows of their files. */
+	files: FileRow[];
 	/** Runs those that are open, to the end. Resolves with what is wrong then. */
 	recover(): Promise<string[]>;
 }
@@ -26,9 +26,8 @@ export interface BatchCheck {
 export async function checkBatches(folder: FilesFolder, store: BatchSide, known: KnownBatches): Promise<BatchCheck> {
 	const contents = folderContents(folder, store.files, systemClock);
 	const wrong: string[] = [];
-	const files: string[] = [];
+	const files: FileRow[] = [];
 	const rows: BatchRow[] = [];
-	const totals = await store.files.totals();
 
 	async function bytesOf(endpoint: string, id: string): Promise<Buffer> {
 		const row = await store.files.find({ endpoint, id, now: T0 });
@@ -79,9 +78,8 @@ export async function checkBatches(folder: FilesFolder, store: BatchSide, known:
 		const inputs = (await store.files.list({ endpoint, purpose: "user_data", order: "asc", limit: LIMIT, now: T0 }))
 			.files;
 		const own = new Set([...inputs.map(({ id }) => id), ...(row ? filesOf(progressOf(row)) : [])]);
-		const counted = totals.find((each) => each.endpoint === endpoint)?.files ?? 0;
-		if (counted !== own.size) wrong.push(`${own.size} files of ${endpoint} are counted as ${counted}`);
-		files.push(...own);
+		const found = await Promise.all([...own].map((id) => store.files.find({ endpoint, id, now: T0 })));
+		files.push(...found.filter((each) => each !== undefined));
 	}
 	for (const row of rows) wrong.push(...(await wrongFilesOf(row)), ...(await wrongJobsOf(row)));
 

@@ -16,13 +16,13 @@ export type KnownFiles = ReadonlyMap<string, ExpectedFile>;
 const LIMIT = 10_000;
 
 /**
- * `path` is that of the database, `others` are files of endpoints that have no known ones. What is wrong; empty when
- * nothing is.
+ * `path` is that of the database, `others` are files of batches. Totals of all endpoints are checked, also of those
+ * without files. What is wrong; empty when nothing is.
  */
 export async function wrongFiles(
 	path: string,
 	store: Pick<Store, "files">,
-	{ files: known, others }: { files: KnownFiles; others: readonly string[] },
+	{ files: known, others }: { files: KnownFiles; others: readonly FileRow[] },
 ): Promise<string[]> {
 	const folder = filesFolder(path);
 	const contents = folderContents(folder, store.files, systemClock);
@@ -30,14 +30,18 @@ export async function wrongFiles(
 	await contents.sweep(-Infinity);
 	const wrong: string[] = [];
 	const found = new Map<string, FileRow>();
-	for (const endpoint of new Set([...known.values()].map((each) => each.endpoint))) {
-		const { files } = await store.files.list({ endpoint, order: "asc", limit: LIMIT, now: T0 });
+	const totals = await store.files.totals();
+	const ofBatches = new Map(others.map((row) => [row.id, row]));
+	for (const endpoint of new Set([...known.values(), ...others, ...totals].map((each) => each.endpoint))) {
+		const { files: listed } = await store.files.list({ endpoint, order: "asc", limit: LIMIT, now: T0 });
+		const files = listed.filter(({ id }) => !ofBatches.has(id));
 		for (const row of files) found.set(row.name, row);
-		const total = (await store.files.totals()).find((each) => each.endpoint === endpoint);
-		const bytes = files.reduce((sum, each) => sum + each.bytes, 0);
-		if ((total?.files ?? 0) !== files.length || (total?.bytes ?? 0) !== bytes)
+		const all = [...files, ...[...ofBatches.values()].filter((each) => each.endpoint === endpoint)];
+		const total = totals.find((each) => each.endpoint === endpoint);
+		const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
+		if ((total?.files ?? 0) !== all.length || (total?.bytes ?? 0) !== bytes)
 			wrong.push(
-				`${files.length} files of ${endpoint} are counted as ${total?.files}, ${bytes} bytes as ${total?.bytes}`,
+				`${all.length} files of ${endpoint} are counted as ${total?.files}, ${bytes} bytes as ${total?.bytes}`,
 			);
 	}
 	for (const expected of known.values())
@@ -45,7 +49,7 @@ export async function wrongFiles(
 			wrong.push(`file ${expected.name} is lost`);
 	for (const row of found.values()) wrong.push(...(await wrongOf(contents, row, known.get(row.name))));
 	const left = await readdir(folder.path).catch(() => []);
-	const ids = new Set([...others, ...[...found.values()].map(({ id }) => id)]);
+	const ids = new Set([...others, ...found.values()].map(({ id }) => id));
 	const unknown = left.filter((name) => !ids.has(name));
 	if (unknown.length > 0) wrong.push(`the sweep leaves ${unknown.join()}`);
 	return wrong;

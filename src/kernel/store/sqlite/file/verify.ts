@@ -108,8 +108,9 @@ const RULES: readonly (readonly [problem: string, sql: string])[] = [
 	[
 		"endpoints count other files than they have",
 		`SELECT endpoint FROM (SELECT endpoint, count(*) AS files, sum(bytes) AS bytes FROM files GROUP BY endpoint) AS own
-			LEFT JOIN file_totals USING (endpoint)
-			WHERE own.files IS NOT file_totals.files OR own.bytes IS NOT file_totals.bytes`,
+			FULL JOIN file_totals USING (endpoint)
+			WHERE coalesce(own.files, 0) <> coalesce(file_totals.files, 0)
+				OR coalesce(own.bytes, 0) <> coalesce(file_totals.bytes, 0)`,
 	],
 	["endpoints have unreadable settings", "SELECT id FROM endpoints WHERE NOT json_valid(settings)"],
 	["API keys have unreadable scopes", "SELECT id FROM keys WHERE NOT json_valid(scopes)"],

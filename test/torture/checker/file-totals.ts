@@ -1,0 +1,15 @@
+/** The rule `file-totals`: an endpoint counts the files that it has, and their bytes (D56). */
+import type { FileTotalsOp } from "../history.ts";
+import type { Violation } from "./job-history.ts";
+
+export const isRight = ({ counted, listed }: FileTotalsOp): boolean =>
+	counted.files === listed.files && counted.bytes === listed.bytes;
+
+export function fileTotals(op: FileTotalsOp, report: (violation: Violation) => void): void {
+	if (isRight(op)) return;
+	const { endpoint, counted, listed } = op;
+	const what =
+		`${endpoint} has ${listed.files} files and counts ${counted.files}, ` +
+		`${listed.bytes} bytes and counts ${counted.bytes}`;
+	report({ rule: "file-totals", what, lines: [op] });
+}
