@@ -24,8 +24,6 @@ import {
 	returned,
 } from "./made-history.ts";
 
-const NO_FILES = { files: 0, bytes: 0 };
-
 describe("histories with one", () => {
 	it.each<[string, string, { ops: readonly Op[] }]>([
 		["acknowledged-exists", "an acknowledged job is lost", history().endpoint().submit().read(undefined).close()],
@@ -364,20 +362,6 @@ describe("histories with one", () => {
 				.read({ ...ENDED, retries: 1 })
 				.close()
 				.add("health", idleHealth({})),
-		],
-		[
-			"file-totals",
-			"an endpoint without files counts bytes",
-			history()
-				.endpoint()
-				.add("file-totals", { endpoint: "e", counted: { files: 0, bytes: 1 }, listed: NO_FILES }),
-		],
-		[
-			"file-totals",
-			"an endpoint counts a file that it has not",
-			history()
-				.endpoint()
-				.add("file-totals", { endpoint: "e", counted: { files: 1, bytes: 0 }, listed: NO_FILES }),
 		],
 		[
 			"answers",
