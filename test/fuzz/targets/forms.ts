@@ -26,7 +26,8 @@ async function read(bytes: Buffer, sizes: readonly number[]): Promise<unknown> {
 		setTimeout: () => {},
 		complete: true,
 	}) as unknown as IncomingMessage;
-	const call = { req, engine: { budgets: { readTimeout: { limit: 1000 } } } } as unknown as Call;
+	const engine = { now: () => 0, budgets: { readTimeout: { limit: 1000 } } };
+	const call = { req, engine } as unknown as Call;
 	const found: string[] = [];
 	try {
 		for await (const part of readForm(call, LIMITS)) {
