@@ -162,14 +162,17 @@ describe("a refused submission", () => {
 		expectError(await submit({ key }), 400, "bad_request", ["Idempotency-Key"]);
 	});
 
-	it("D14, D43: has its job while the store takes no others", async () => {
+	it("D14, D43: has its job while the store takes no others, unless its input is large", async () => {
 		const { id } = (await submit()).json;
+		const large = { key: "k-large", text: JSON.stringify({ input: { text: "x".repeat(70_000) } }) };
+		expect((await submit(large)).status).toBe(200);
 		const { stored } = service.engine.budgets;
 		const held = stored.limit - stored.used;
 		stored.hold(held);
 		try {
 			expect((await submit()).json).toEqual({ id, status: "IN_QUEUE" });
 			expectError(await submit({ key: "k-new" }), 503, "store_full");
+			expectError(await submit(large), 503, "store_full");
 		} finally {
 			stored.give(held);
 		}

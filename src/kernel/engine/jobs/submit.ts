@@ -3,7 +3,7 @@ import { DEFAULT_TTL_MS, type Endpoint, queueBound, retentionOf, storedBound } f
 import { ApiError } from "../../core/errors.ts";
 import type { Job, Operation } from "../../core/jobs/job.ts";
 import type { JobResult } from "../../core/jobs/job-view.ts";
-import { type JsonText, sizeOf } from "../../lib/json/json-text.ts";
+import { type JsonText, LARGE_BYTES, sizeOf } from "../../lib/json/json-text.ts";
 import type { SubmissionOptions } from "../../core/jobs/submission.ts";
 import type { JobDeps } from "./job-deps.ts";
 import { megabytes } from "../availability/storage/stored-bytes.ts";
@@ -43,7 +43,10 @@ const KEY_KEPT_MS = 86_400_000;
 export async function submit(d: JobDeps, q: SubmitRequest): Promise<Job> {
 	const { endpoint, operation, options, id } = q;
 	const size = sizeOf(q.input);
-	const refusing = lackOfSpace(d, size) ?? d.hooks.refusal?.(endpoint);
+	const lack = lackOfSpace(d, size);
+	// A large input is written before the store looks for the key.
+	if (lack && size >= LARGE_BYTES) throw lack;
+	const refusing = lack ?? d.hooks.refusal?.(endpoint);
 	const refusal = refusing && (await refusing);
 	// A repeated submission gets its job nevertheless; the bound of -1 refuses a new one.
 	if (refusal && !q.idempotency) throw refusal;
