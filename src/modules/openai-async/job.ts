@@ -1,9 +1,9 @@
 /** One request of a batch as a job (D57): submitted once, however often the service starts, and followed to its end. */
-import { createHash } from "node:crypto";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
 import type { JobResult } from "../../kernel/core/jobs/job-view.ts";
 import { ApiError } from "../../kernel/core/errors.ts";
 import type { JsonText } from "../../kernel/lib/json/json-text.ts";
+import { hashOf } from "../../kernel/http/exchange/idempotency.ts";
 import { inSlices } from "../../kernel/http/exchange/reply.ts";
 import type { Caller } from "../../kernel/engine/jobs/wait.ts";
 import type { Kernel } from "../../kernel/module.ts";
@@ -122,10 +122,3 @@ const within = (ms: number): number => Math.max(TTL.least, Math.min(ms, TTL.most
 
 /** No header of a client may contain the first character. */
 const keyOf = ({ batch, line }: RequestJob): string => `\u0001${batch}:${line}`;
-
-function hashOf(body: JsonText): string {
-	const hash = createHash("sha256");
-	if (typeof body === "string") hash.update(body);
-	else for (const block of body) hash.update(block);
-	return hash.digest("hex");
-}

@@ -57,5 +57,10 @@ export function eventText() {
 
 /** On one line, for simple clients. */
 function event(json: string): string {
-	return `data: ${json.replace(/[\r\n]+/g, " ")}\n\n`;
+	return `data: ${onOneLine(json)}\n\n`;
+}
+
+/** No text within JSON contains a line break. */
+export function onOneLine(json: string): string {
+	return json.replace(/[\r\n]+/g, " ");
 }

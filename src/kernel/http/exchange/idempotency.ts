@@ -1,15 +1,15 @@
 /** `Idempotency-Key` of a submission, and what shows that two have the same body (D14). */
 import { createHash } from "node:crypto";
 import { badRequest } from "../../core/errors.ts";
-import type { JsonBlocks } from "../../lib/json/json-text.ts";
+import type { JsonText } from "../../lib/json/json-text.ts";
 import type { Call } from "./call.ts";
 
 const MAX_KEY_LENGTH = 255;
 
 /** SHA-256, hex. */
-export function hashOf(blocks: JsonBlocks): string {
+export function hashOf(body: JsonText): string {
 	const hash = createHash("sha256");
-	for (const block of blocks) hash.update(block);
+	for (const piece of typeof body === "string" ? [body] : body) hash.update(piece);
 	return hash.digest("hex");
 }
 

@@ -1,6 +1,7 @@
 /** The events of a worker's stream, whose text may be cut anywhere (D58). */
 import { failureInOutput } from "../failures.ts";
 import type { OpenAIFailure } from "../error-form.ts";
+import { onOneLine } from "../event-text.ts";
 import { elementsOf } from "../translation.ts";
 import { atOnce, blocksOf, membersOf, partOf } from "./members.ts";
 
@@ -99,9 +100,4 @@ function sentIn(data: string): Sent | undefined {
 	if (text("object") === "response") return { kind: "response", data: onOneLine(data) };
 	const only = failureInOutput(data);
 	return only && { kind: "failure", failure: only };
-}
-
-/** No text within JSON contains a line break. */
-function onOneLine(json: string): string {
-	return json.replace(/[\r\n]+/g, " ");
 }

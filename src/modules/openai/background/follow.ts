@@ -12,6 +12,7 @@ import type { Kernel } from "../../../kernel/module.ts";
 import type { JobRecord } from "../../../kernel/store/contract/jobs.ts";
 import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
 import { failureBody, failureOfRefusal } from "../error-form.ts";
+import { onOneLine } from "../event-text.ts";
 import { failureByEnd } from "../failures.ts";
 import { CHECK_MS, type JobName, READ_BYTES } from "../reply.ts";
 import { slicesOf, waitsAgain } from "../stream.ts";
@@ -70,14 +71,14 @@ async function write(call: Call, { type, data }: LogEvent | LargeEvent): Promise
 	}
 	res.write(`event: ${type}\ndata: `);
 	for (const piece of data.flat())
-		if (!res.write(typeof piece === "string" ? piece : onOneLine(piece))) await drained(call);
+		if (!res.write(typeof piece === "string" ? piece : bytesOnOneLine(piece))) await drained(call);
 	res.write("\n\n");
 }
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 
-/** No text within JSON contains a line break. */
-function onOneLine(bytes: Uint8Array): Uint8Array {
+/** Replaces line breaks, which no text within JSON contains. */
+function bytesOnOneLine(bytes: Uint8Array): Uint8Array {
 	if (!bytes.includes(LF) && !bytes.includes(CR)) return bytes;
 	return bytes.map((byte) => (byte === LF || byte === CR ? SPACE : byte));
 }
@@ -103,7 +104,7 @@ async function* unstreamed(kernel: Kernel, call: Call, { job, shown }: Following
 		yield ownEvent(IN_PROGRESS, "response.in_progress", ownObject(shown, "in_progress"));
 	const { status, response } = await endingOf(kernel, found, shown, readingOf(call));
 	const type = `response.${status}`;
-	if (typeof response === "string") return yield ownEvent(ENDED, type, response.replace(/[\r\n]+/g, " "));
+	if (typeof response === "string") return yield ownEvent(ENDED, type, onOneLine(response));
 	const head = `{"type":"${type}","sequence_number":${ENDED},"response":`;
 	yield { number: ENDED, type, data: [head, response, "}"] };
 }

@@ -3,6 +3,7 @@ import type { Job } from "../../../kernel/core/jobs/job.ts";
 import { type JsonText, stringOf } from "../../../kernel/lib/json/json-text.ts";
 import type { EpochMs } from "../../../kernel/lib/time.ts";
 import type { Kernel } from "../../../kernel/module.ts";
+import { onOneLine } from "../event-text.ts";
 import { atOnce, blocksOf, type Members, membersOf, partOf, withMembers } from "./members.ts";
 import type { Status } from "./routes.ts";
 
@@ -70,7 +71,7 @@ export function repeatedIn(body: readonly Uint8Array[], members: Members<string>
 		const member = members[name];
 		return `"${name}":${member && member.kind !== "null" ? partOf(body, member) : DEFAULTS[name]}`;
 	});
-	return texts.join(",").replace(/[\r\n]+/g, " ");
+	return onOneLine(texts.join(","));
 }
 
 function timeIn(uuid: string): EpochMs {
