@@ -1,4 +1,4 @@
-/** One fact of a list of facts. */
+/** Facts by name, and a card of some. */
 import type { ReactNode } from "react";
 
 export function Fact({
@@ -21,5 +21,14 @@ export function Fact({
 				{more === undefined ? null : <span className="muted">{more}</span>}
 			</dd>
 		</div>
+	);
+}
+
+export function FactCard({ title, children }: { title: string; children: ReactNode }): ReactNode {
+	return (
+		<section className="card stack" aria-label={title}>
+			<h2>{title}</h2>
+			<dl className="facts">{children}</dl>
+		</section>
 	);
 }

@@ -1,7 +1,7 @@
 /** What is known of a batch next to its progress: file and tokens, the times of its states, its metadata. */
 import type { ReactNode } from "react";
 import type { BatchObject } from "../../client/shapes.ts";
-import { Fact } from "../../parts/fact.tsx";
+import { Fact, FactCard } from "../../parts/fact.tsx";
 import { At } from "../../parts/time.tsx";
 import { duration, number } from "../../text/format.ts";
 import { T } from "../../text/text.ts";
@@ -14,7 +14,7 @@ export function BatchFacts({ batch }: { batch: BatchObject }): ReactNode {
 	const { cached_tokens: cached } = usage.input_tokens_details;
 	const { reasoning_tokens: reasoning } = usage.output_tokens_details;
 	return (
-		<Card title={page.facts}>
+		<FactCard title={page.facts}>
 			<Fact name={page.file}>
 				<code>{input}</code>
 			</Fact>
@@ -25,7 +25,7 @@ export function BatchFacts({ batch }: { batch: BatchObject }): ReactNode {
 			<Fact name={page.output_tokens} more={reasoning > 0 ? page.reasoning(number(reasoning)) : undefined}>
 				{number(usage.output_tokens)}
 			</Fact>
-		</Card>
+		</FactCard>
 	);
 }
 
@@ -43,7 +43,7 @@ export function Times({ batch }: { batch: BatchObject }): ReactNode {
 	];
 	const known = times.flatMap(([name, at]) => (at === null ? [] : [{ name, at }])).toSorted((a, b) => a.at - b.at);
 	return (
-		<Card title={page.times}>
+		<FactCard title={page.times}>
 			{known.map(({ name, at }, index) => {
 				const before = known[index - 1]?.at;
 				return (
@@ -56,7 +56,7 @@ export function Times({ batch }: { batch: BatchObject }): ReactNode {
 					</Fact>
 				);
 			})}
-		</Card>
+		</FactCard>
 	);
 }
 
@@ -64,21 +64,12 @@ export function Metadata({ metadata }: Pick<BatchObject, "metadata">): ReactNode
 	const pairs = Object.entries(metadata ?? {});
 	if (pairs.length === 0) return null;
 	return (
-		<Card title={page.metadata}>
+		<FactCard title={page.metadata}>
 			{pairs.map(([name, value]) => (
 				<Fact key={name} name={name}>
 					{value}
 				</Fact>
 			))}
-		</Card>
-	);
-}
-
-function Card({ title, children }: { title: string; children: ReactNode }): ReactNode {
-	return (
-		<section className="card stack" aria-label={title}>
-			<h2>{title}</h2>
-			<dl className="facts">{children}</dl>
-		</section>
+		</FactCard>
 	);
 }

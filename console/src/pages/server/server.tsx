@@ -5,7 +5,7 @@ import { now, useTick } from "../../client/clock.ts";
 import { bytes, duration, number } from "../../text/format.ts";
 import { useLoad } from "../../client/load.ts";
 import { samplesOf, type Samples } from "../../values/metric-samples.ts";
-import { Fact } from "../../parts/fact.tsx";
+import { Fact, FactCard } from "../../parts/fact.tsx";
 import { Empty, Loading, Refusal } from "../../parts/notice.tsx";
 import { Badge } from "../../parts/status.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -113,7 +113,7 @@ function Here({ samples, toneOf }: { samples: Samples; toneOf: ToneOf }): ReactN
 	const loop = (part: string): number => 1000 * (samples.of(`nodejs_eventloop_delay_${part}_seconds`) ?? 0);
 	const skew = samples.of("sluice_clock_offset_seconds");
 	return (
-		<Card title={T.server.here}>
+		<FactCard title={T.server.here}>
 			<Fact name={T.server.version}>{build?.[0]}</Fact>
 			<Fact name={T.server.uptime}>{duration(1000 * (samples.of("process_uptime_seconds") ?? 0))}</Fact>
 			<Fact name={T.server.memory} more={T.server.heap(bytes(samples.of("nodejs_heap_size_used_bytes") ?? 0))}>
@@ -128,7 +128,7 @@ function Here({ samples, toneOf }: { samples: Samples; toneOf: ToneOf }): ReactN
 					{duration(1000 * Math.abs(skew))}
 				</Fact>
 			)}
-		</Card>
+		</FactCard>
 	);
 }
 
@@ -150,7 +150,7 @@ function Store({
 	const isPostgres = statements.length > 0;
 	const sum = statements.reduce((all, [, each]) => all + each, 0);
 	return (
-		<Card title={T.server.store}>
+		<FactCard title={T.server.store}>
 			<Fact name={T.server.kind}>{isPostgres ? "PostgreSQL" : "SQLite"}</Fact>
 			<Fact name={T.server.state}>
 				<span className={`status tone-${isUp ? "good" : "bad"}`}>{isUp ? T.server.up : T.server.down}</span>
@@ -183,7 +183,7 @@ function Store({
 					)}
 				</>
 			)}
-		</Card>
+		</FactCard>
 	);
 }
 
@@ -281,7 +281,7 @@ function Requests({ samples }: { samples: Samples }): ReactNode {
 		.filter(([, count]) => count > 0)
 		.toSorted(([, a], [, b]) => b - a);
 	return (
-		<Card title={T.server.requests}>
+		<FactCard title={T.server.requests}>
 			{open.map(([operation, count]) => (
 				<Fact
 					key={operation}
@@ -291,15 +291,6 @@ function Requests({ samples }: { samples: Samples }): ReactNode {
 					{number(count)}
 				</Fact>
 			))}
-		</Card>
-	);
-}
-
-function Card({ title, children }: { title: string; children: ReactNode }): ReactNode {
-	return (
-		<section className="card stack" aria-label={title}>
-			<h2>{title}</h2>
-			<dl className="facts">{children}</dl>
-		</section>
+		</FactCard>
 	);
 }
