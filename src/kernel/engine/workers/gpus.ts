@@ -1,8 +1,8 @@
 /** The GPUs of this machine and of Docker hosts, as this server sees them. */
 import { freeGb } from "../../core/workers/gpu-part.ts";
-import { type GpuNeed, suits } from "../../core/workers/gpu-need.ts";
-import type { GpuHolderView, GpuView, MachineGpu } from "../../core/workers/gpus.ts";
+import type { GpuHolderView, GpuView } from "../../core/workers/gpus.ts";
 import { type HostGpuPart, type HostView, LOCAL } from "../../core/workers/hosts.ts";
+import { gb, machineGpus } from "./machine-gpus.ts";
 import { holdsGpus, isSleeping, isStarting, type Worker } from "./worker-registry.ts";
 import type { WorkersContext } from "./workers-context.ts";
 
@@ -17,27 +17,11 @@ export interface HeldGpu {
 /** A GPU with several workers counts for the first of these that one of them has. */
 const MOST_ACTIVE = ["busy", "starting", "idle", "stopping", "other"] as const;
 
-/** Rounds to 0.1 GB of 10^9 bytes. */
-const gb = (bytes: number | undefined): number | undefined =>
-	bytes === undefined ? undefined : Math.round(bytes / 1e8) / 10;
-
 /** Bytes by worker and UUID of the GPU, where they are known. */
 export type GpuMemory = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) {
-	const launchers = [...d.launchers.values()];
-	let sizes: readonly (number | undefined)[] = Array.from({ length: d.gpus }, () => undefined);
-	let known: ReadonlyMap<string, MachineGpu> = new Map();
-	/** The last GPUs that were read, by number. */
-	let facts = known;
-	let reading: Promise<unknown> | undefined;
-
-	async function read(): Promise<void> {
-		const found = await Promise.all(launchers.map(async (each) => (await each.machineGpus?.()) ?? []));
-		known = new Map(found.flat().map((gpu) => [gpu.id, gpu]));
-		if (known.size > 0) facts = known;
-		sizes = sizes.map((before, number) => gb(known.get(String(number))?.memory || undefined) ?? before);
-	}
+	const machine = machineGpus(d);
 
 	async function memoryOf(workers: readonly Worker[]): Promise<GpuMemory> {
 		const byLauncher = Map.groupBy(workers, ({ launcher }) => launcher);
@@ -50,9 +34,9 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 	async function here(): Promise<GpuView[]> {
 		if (d.gpus === 0) return [];
 		const workers = [...d.registry.all()].filter(({ gpus }) => gpus.length > 0);
-		const [memory] = await Promise.all([memoryOf(workers), read()]);
+		const [memory, sizes] = await Promise.all([memoryOf(workers), machine.read()]);
 		return sizes.map((memoryGb, number) => {
-			const { uuid, model, cuda, memoryUsed, busy } = known.get(String(number)) ?? {};
+			const { uuid, model, cuda, memoryUsed, busy } = machine.now(number) ?? {};
 			const holders = workers
 				.filter((each) => holdsGpus(each) && each.gpus.includes(number))
 				.map((worker) => ({ ...viewOf(worker), usedGb: gb(bytesOn(uuid, memory.get(worker.id))) }));
@@ -87,27 +71,15 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		);
 	}
 
-	/** `nvidia-smi` takes seconds where the driver is not loaded. */
-	function readInBackground(): void {
-		if (reading) return;
-		reading = read().finally(() => (reading = undefined));
-		d.background.run("reading the GPUs of this machine", reading);
-	}
-
-	function knownSizes(): readonly (number | undefined)[] {
-		if (sizes.includes(undefined)) readInBackground();
-		return sizes;
-	}
-
 	return {
 		/** Number of GPUs of this machine. */
 		count: d.gpus,
 		/** Returns what is done with each GPU, as last read. */
 		uses(): { host: string; model?: string | undefined; state: GpuHolderView["state"] | "free" }[] {
 			const workers = [...d.registry.all()].filter(holdsGpus);
-			const own = knownSizes().map((_, number) => ({
+			const own = machine.sizes().map((_, number) => ({
 				host: LOCAL,
-				model: facts.get(String(number))?.model,
+				model: machine.facts(number)?.model,
 				holders: workers.filter(({ gpus }) => gpus.includes(number)).map(viewOf),
 			}));
 			return [...own, ...ofHosts()].map(({ host, model, holders }) => {
@@ -135,28 +107,9 @@ export function createGpus(d: WorkersContext, hosts: () => readonly HostView[]) 
 		},
 		list: async (): Promise<GpuView[]> => [...(await here()), ...ofHosts()],
 		memoryOf,
-		/** Returns what programs need to find GPUs of these numbers. Reads it at the first call. */
-		async addresses(numbers: readonly number[]): Promise<(number | string)[]> {
-			if (numbers.length > 0 && facts.size === 0) await read();
-			return numbers.map((number) => facts.get(String(number))?.address ?? number);
-		},
-		/**
-		 * Returns the memory of this machine's GPUs by number in 10^9 bytes, undefined where it is not known. Reads it
-		 * in the background if needed.
-		 */
-		sizes: knownSizes,
-		/**
-		 * Returns the numbers of this machine's GPUs that fit; undefined while no GPU is known. Reads them in the
-		 * background if needed.
-		 */
-		fitting(need: GpuNeed): number[] | undefined {
-			if (facts.size === 0) readInBackground();
-			if (facts.size === 0) return undefined;
-			return sizes.flatMap((memoryGb = 0, number) => {
-				const gpu = facts.get(String(number));
-				return gpu && suits({ model: gpu.model, memoryGb, cuda: gpu.cuda }, need) ? number : [];
-			});
-		},
+		addresses: machine.addresses,
+		sizes: machine.sizes,
+		fitting: machine.fitting,
 	};
 }
 
