@@ -4,7 +4,8 @@ import { framesOf } from "../../kernel/launchers/platform-streams.ts";
 import { copyToLog, type LogTarget } from "../../kernel/launchers/logs/timed-log.ts";
 import { endInGrace, KILL_TIMEOUT_MS } from "../../kernel/launchers/watched-workers.ts";
 import { LABELS, serverName } from "./container-options.ts";
-import { type Daemon, type InspectedContainer, statusOf, Unreachable } from "./daemon.ts";
+import type { Daemon, InspectedContainer } from "./daemon.ts";
+import { statusOf, Unreachable } from "./daemon-calls.ts";
 import type { DockerHost } from "./hosts/host.ts";
 import type { Spec } from "./worker.ts";
 

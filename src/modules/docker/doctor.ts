@@ -4,7 +4,8 @@ import { LOCAL } from "../../kernel/core/workers/hosts.ts";
 import type { EndpointToCheck } from "../../kernel/launchers/definition.ts";
 import { type Connection, connectionOf, connectionTo } from "./hosts/connection.ts";
 import { type HostConfig, type HostSettings, NO_HOSTS } from "./hosts/host-schema.ts";
-import { dockerDaemon, sentenceOf } from "./daemon.ts";
+import { dockerDaemon } from "./daemon.ts";
+import { sentenceOf } from "./daemon-calls.ts";
 import type { DockerSettings } from "./settings.ts";
 import type { Env } from "../../kernel/lib/env.ts";
 

@@ -9,7 +9,8 @@ import { dockerMachine } from "../../../test/support/docker-machine.ts";
 import { advanceUntil, manualClock } from "../../../test/support/manual-clock.ts";
 import type { HostSettings } from "./hosts/host-schema.ts";
 import type { Exit, Handle, Notice, WorkerSpec } from "../../kernel/launchers/launcher.ts";
-import { dockerDaemon, isUnanswered } from "./daemon.ts";
+import { dockerDaemon } from "./daemon.ts";
+import { isUnanswered } from "./daemon-calls.ts";
 import { connectionTo } from "./hosts/connection.ts";
 import { DockerLauncher } from "./launcher.ts";
 

@@ -16,7 +16,7 @@ import { memoryByWorker } from "../../kernel/launchers/nvidia-smi.ts";
 import { listeners, WatchedWorkers } from "../../kernel/launchers/watched-workers.ts";
 import { LABELS } from "./container-options.ts";
 import { hasMarks, ownContainer, removeOthers, serverOf } from "./container.ts";
-import { isUnanswered, statusOf } from "./daemon.ts";
+import { isUnanswered, statusOf } from "./daemon-calls.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import { type HostConfig, NO_HOSTS } from "./hosts/host-schema.ts";
 import { type DockerHosts, dockerHosts } from "./hosts/hosts.ts";

@@ -8,7 +8,7 @@ import type { Exit, Handle, PlatformState } from "../../kernel/launchers/launche
 import { containerName } from "./container-options.ts";
 import type { AdapterSpec } from "./adapter/options.ts";
 import { startWithAdapter } from "./adapter/start.ts";
-import { isUnanswered, Unreachable } from "./daemon.ts";
+import { isUnanswered, Unreachable } from "./daemon-calls.ts";
 import { type DockerHost, withTimeout } from "./hosts/host.ts";
 import type { DockerHosts } from "./hosts/hosts.ts";
 import type { Waiter } from "./images/transfers.ts";

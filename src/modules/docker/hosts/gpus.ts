@@ -3,7 +3,8 @@ import type { HostGpu } from "../../../kernel/core/workers/hosts.ts";
 import type { Clock } from "../../../kernel/system/clock.ts";
 import { readSmi } from "../../../kernel/launchers/nvidia-smi.ts";
 import { framesOf, textOf } from "../../../kernel/launchers/platform-streams.ts";
-import { type Daemon, type DaemonInfo, unlessAborted } from "../daemon.ts";
+import type { Daemon, DaemonInfo } from "../daemon.ts";
+import { unlessAborted } from "../daemon-calls.ts";
 
 const MIB = 1024 ** 2;
 

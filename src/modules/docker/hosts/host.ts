@@ -4,15 +4,8 @@ import { type HostGpu, type HostView, LOCAL } from "../../../kernel/core/workers
 import type { HostSettings } from "./host-schema.ts";
 import type { LocalMs, WallMs } from "../../../kernel/lib/time.ts";
 import { type Connection, connectionOf, connectionTo } from "./connection.ts";
-import {
-	type Daemon,
-	type DaemonInfo,
-	dockerDaemon,
-	type ListedContainer,
-	sentenceOf,
-	unlessAborted,
-	Unreachable,
-} from "../daemon.ts";
+import { type Daemon, type DaemonInfo, dockerDaemon, type ListedContainer } from "../daemon.ts";
+import { sentenceOf, unlessAborted, Unreachable } from "../daemon-calls.ts";
 import { LABELS } from "../container-options.ts";
 import type { LauncherDependencies } from "../../../kernel/launchers/definition.ts";
 import type { AdapterContent } from "../images/adapter-files.ts";

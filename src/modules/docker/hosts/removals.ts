@@ -1,5 +1,6 @@
 /** Removes containers of a host. Those that its daemon refuses to remove are remembered and tried again. */
-import { type Daemon, statusOf } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
+import { statusOf } from "../daemon-calls.ts";
 
 export type Removals = ReturnType<typeof removals>;
 

@@ -1,6 +1,7 @@
 /** The adapter's image on one daemon: imported once for each version of the service and of Node (decision 0061). */
 import { jsonLines } from "../../../kernel/launchers/platform-streams.ts";
-import { type Daemon, sentenceOf, statusOf } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
+import { sentenceOf, statusOf } from "../daemon-calls.ts";
 import type { AdapterContent } from "./adapter-files.ts";
 import { isPresent } from "./images.ts";
 import type { Transfer, Transfers, Waiter } from "./transfers.ts";

@@ -2,7 +2,8 @@
 import { imageName } from "../../../kernel/core/access/image-registry.ts";
 import type { LauncherDependencies } from "../../../kernel/launchers/definition.ts";
 import { jsonLines } from "../../../kernel/launchers/platform-streams.ts";
-import { type Daemon, sentenceOf, statusOf } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
+import { sentenceOf, statusOf } from "../daemon-calls.ts";
 import type { DockerSettings } from "../settings.ts";
 import { type PullLine, pullProgress } from "./progress.ts";
 import { pullFault } from "./pull-texts.ts";

@@ -4,7 +4,7 @@
  */
 import type { WorkerReason } from "../../../kernel/core/workers/worker-reason.ts";
 import type { Clock } from "../../../kernel/system/clock.ts";
-import { unlessAborted } from "../daemon.ts";
+import { unlessAborted } from "../daemon-calls.ts";
 
 const REPORT_MS = 1000;
 /** A transfer without progress for this time fails, ms. Docker itself waits without end. */
