@@ -12,47 +12,7 @@ type ClaimQuery = Parameters<JobStore["claim"]>[0];
 const keyOf = ({ segment, at }: FileBlock): string => `${segment}:${at}`;
 
 export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
-	/** Inputs whose insert has not been answered yet; a claim in the same commit takes them from here. */
-	const fresh = new Map<string, JsonBlocks>();
-
-	async function stored<T>(text: JsonText, use: (text: JsonText, place?: FileBlock) => Promise<T>): Promise<T> {
-		if (typeof text === "string") return await use(text);
-		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
-		const { block, settled } = await files.write(text);
-		try {
-			const answer = await use(textInFile(block), block);
-			settled();
-			return answer;
-		} catch (error) {
-			// The row may have been committed; then the next start needs the file, otherwise it removes it.
-			if (!(error instanceof StoreUnavailable && error.unsure)) settled();
-			throw error;
-		}
-	}
-
-	async function loaded(text: JsonText): Promise<JsonText> {
-		if (typeof text === "string") return text;
-		const place = placeOf(text);
-		if (place) return taken(place) ?? (await files.read(place));
-		const blocks = text as readonly (Uint8Array | FileBlock)[];
-		const parts = await Promise.all(blocks.map(async (block) => (isInFile(block) ? await files.read(block) : [block])));
-		return parts.flat();
-	}
-
-	/** Returns an input once, since its memory then belongs to the caller. */
-	function taken(place: FileBlock): JsonBlocks | undefined {
-		const text = fresh.get(keyOf(place));
-		if (text) fresh.delete(keyOf(place));
-		return text;
-	}
-
-	async function withTexts<T extends object | undefined>(found: T, ...members: ("input" | "output")[]): Promise<T> {
-		const given = found as Partial<Record<"input" | "output", JsonText>> | undefined;
-		const large = members.filter((member) => typeof given?.[member] === "object");
-		if (!given || large.length === 0) return found;
-		const texts = await Promise.all(large.map(async (member) => [member, await loaded(given[member]!)] as const));
-		return { ...found, ...Object.fromEntries(texts) };
-	}
+	const { stored, loaded, withTexts, keep, taken } = payloadTexts(files);
 
 	/**
 	 * Returns a claimed job with its input, or a {@link StoreUnavailable} if the payload file cannot be read at present.
@@ -110,7 +70,7 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			insert: (q) =>
 				stored(q.input, (input, place) => {
 					if (!place) return jobs.insert({ ...q, input });
-					fresh.set(keyOf(place), q.input as JsonBlocks);
+					keep(place, q.input as JsonBlocks);
 					return jobs.insert({ ...q, input }).finally(() => release(taken(place) ?? ""));
 				}),
 			report(q) {
@@ -150,5 +110,62 @@ export function withPayloadFiles(store: Store, files: PayloadFiles): Store {
 			await store.close();
 			await files.close();
 		},
+	};
+}
+
+/** Payloads on their way between their files and the store's rows, which have only their locations. */
+function payloadTexts(files: PayloadFiles) {
+	/** Inputs whose insert has not been answered yet; a claim in the same commit takes them from here. */
+	const fresh = new Map<string, JsonBlocks>();
+
+	async function stored<T>(text: JsonText, use: (text: JsonText, place?: FileBlock) => Promise<T>): Promise<T> {
+		if (typeof text === "string") return await use(text);
+		if (sizeOf(text) < LARGE_BYTES) return await use(stringOf(text));
+		const { block, settled } = await files.write(text);
+		try {
+			const answer = await use(textInFile(block), block);
+			settled();
+			return answer;
+		} catch (error) {
+			// The row may have been committed; then the next start needs the file, otherwise it removes it.
+			if (!(error instanceof StoreUnavailable && error.unsure)) settled();
+			throw error;
+		}
+	}
+
+	async function loaded(text: JsonText): Promise<JsonText> {
+		if (typeof text === "string") return text;
+		const place = placeOf(text);
+		if (place) return taken(place) ?? (await files.read(place));
+		const blocks = text as readonly (Uint8Array | FileBlock)[];
+		const parts = await Promise.all(blocks.map(async (block) => (isInFile(block) ? await files.read(block) : [block])));
+		return parts.flat();
+	}
+
+	/** Returns an input once, since its memory then belongs to the caller. */
+	function taken(place: FileBlock): JsonBlocks | undefined {
+		const text = fresh.get(keyOf(place));
+		if (text) fresh.delete(keyOf(place));
+		return text;
+	}
+
+	async function withTexts<T extends object | undefined>(found: T, ...members: ("input" | "output")[]): Promise<T> {
+		const given = found as Partial<Record<"input" | "output", JsonText>> | undefined;
+		const large = members.filter((member) => typeof given?.[member] === "object");
+		if (!given || large.length === 0) return found;
+		const texts = await Promise.all(large.map(async (member) => [member, await loaded(given[member]!)] as const));
+		return { ...found, ...Object.fromEntries(texts) };
+	}
+
+	return {
+		/** Calls `use` with the text, or with its location once a file has it. */
+		stored,
+		/** Returns a text whose parts may be locations. */
+		loaded,
+		/** Returns `found` with its large members loaded. */
+		withTexts,
+		/** Keeps an input for a claim of the same commit, until it is `taken`. */
+		keep: (place: FileBlock, input: JsonBlocks): void => void fresh.set(keyOf(place), input),
+		taken,
 	};
 }
