@@ -11,6 +11,7 @@ import { hideCredentials } from "./mapping/credentials.ts";
 import type { Mapping, Place } from "./mapping/mapping.ts";
 import { fillHeaders } from "./mapping/template.ts";
 import { createReadiness } from "./server/readiness.ts";
+import { serverOfJobs } from "./server/server-end.ts";
 import { freePort, startServer } from "./server/server-process.ts";
 import { workerFiles } from "./server/worker-files.ts";
 
@@ -90,9 +91,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		if (!isServing) stopping.abort();
 		if (stops === 3) fatal.resolve(STOPPED);
 	};
-	process.on("SIGTERM", stop);
-	process.on("SIGINT", stop);
-	options.signal?.addEventListener("abort", stop);
+	const ignoreStops = onStop(options.signal, stop);
 
 	if (command.length > 0 && given !== 0) await refuseTaken(mapping.place, server, clock);
 	const child = command.length === 0 ? undefined : startServer(command, { env, port, log });
@@ -116,45 +115,14 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 			else pause.abort();
 		},
 	});
-	const serverHandler = createJobHandler({
-		...options,
-		server,
-		port,
-		readiness: {
-			...readiness,
-			get open() {
-				return readiness.open;
-			},
-			opened() {
-				const closed = readiness.opened();
-				return () => {
-					jobEndedAt = clock.now();
-					closed();
-				};
-			},
-			async probe() {
-				if (await readiness.probe()) return true;
-				if (!child && !isLaunched) return false;
-				const end = child ? [child.ended.then(() => true)] : [];
-				let isLost = await Promise.race([...end, clock.sleep(exitMs)]);
-				if (!child && stops > 0 && !(await readiness.probe())) {
-					// The launcher ends the adapter of a server that has ended.
-					fatal.resolve(LOST);
-					isLost = true;
-				}
-				// The worker ends with its server now, and the service counts the loss by the exit code.
-				if (isLost) await new Promise(() => {});
-				return false;
-			},
-		},
-		kill(reason) {
-			if (!child && !isLaunched)
-				return log("WARN", `The server runs on although ${reason}: it is not the worker's own.`);
-			log("ERROR", `Ending the server: ${reason}.`);
-			if (child) child.kill();
-			else fatal.resolve(KILLED);
-		},
+	const ofJobs = serverOfJobs({
+		...{ readiness, child, isLaunched, exitMs, clock, log },
+		isStopping: () => stops > 0,
+		lose: () => fatal.resolve(LOST),
+		endWorker: () => fatal.resolve(KILLED),
+		onJobEnd: () => void (jobEndedAt = clock.now()),
 	});
+	const serverHandler = createJobHandler({ ...options, ...ofJobs, server, port });
 	const pausing = pauseAfterReturns(serverHandler, clock);
 	const jobHandler = pausing.handler;
 	const handler = onJob ? withJobEnds(jobHandler, { clock, hide, onJob }) : jobHandler;
@@ -177,12 +145,7 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 						return (await readiness.mayTake()) ? mapping.concurrency : 0;
 					},
 					env,
-					signal: AbortSignal.any([
-						pause.signal,
-						stopping.signal,
-						leaving.signal,
-						...(options.signal ? [options.signal] : []),
-					]),
+					signal: AbortSignal.any([pause, stopping, leaving, options].flatMap(({ signal }) => signal ?? [])),
 				},
 				{ ...options, fail: () => void (code = 1) },
 			);
@@ -213,11 +176,21 @@ export async function runAdapter(options: AdapterOptions): Promise<number> {
 		if (stops < 3) await leave(served.catch(() => {}));
 		return ended;
 	} finally {
-		options.signal?.removeEventListener("abort", stop);
-		process.off("SIGTERM", stop);
-		process.off("SIGINT", stop);
+		ignoreStops();
 		files.remove();
 	}
+}
+
+/** Calls `stop` at each request to stop. Returns what ends that. */
+function onStop(signal: AbortSignal | undefined, stop: () => void): () => void {
+	process.on("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	signal?.addEventListener("abort", stop);
+	return () => {
+		signal?.removeEventListener("abort", stop);
+		process.off("SIGTERM", stop);
+		process.off("SIGINT", stop);
+	};
 }
 
 /** Another program's server at this place would get the jobs, and the credentials of the mapping. */
