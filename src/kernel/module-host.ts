@@ -125,15 +125,8 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			return (await Promise.all(all)).flat();
 		},
 		/** The login that `id` names, else that of the host. Undefined if no module has one. */
-		async registryLogin(host: string, id?: string): Promise<RegistryLogin | undefined> {
-			const by = id === undefined ? "host" : "id";
-			for (const module of modules) {
-				if (module.registryLogins !== by) continue;
-				const login = await (await openByCall(module)).registryLogin?.(id ?? host);
-				if (login) return login;
-			}
-			return undefined;
-		},
+		registryLogin: (host: string, id?: string): Promise<RegistryLogin | undefined> =>
+			registryLogin(modules, openByCall, { host, id }),
 		/** Variables of a worker that starts, as they are unless a module fills them. */
 		async workerVariables(env: WorkerVariables["env"]): Promise<WorkerVariables> {
 			const values = Object.values(env);
@@ -141,6 +134,20 @@ export function moduleHost(modules: readonly Module[], settings: Readonly<Record
 			return (await (module && (await openByCall(module)).workerVariables?.(env))) ?? { env, hidden: env };
 		},
 	};
+}
+
+async function registryLogin(
+	modules: readonly Module[],
+	open: (module: Module) => Promise<OpenModule>,
+	{ host, id }: { host: string; id: string | undefined },
+): Promise<RegistryLogin | undefined> {
+	const by = id === undefined ? "host" : "id";
+	for (const module of modules) {
+		if (module.registryLogins !== by) continue;
+		const login = await (await open(module)).registryLogin?.(id ?? host);
+		if (login) return login;
+	}
+	return undefined;
 }
 
 /** Settings of modules that have them in variables, by name of the module. Throws what their `read` throws. */

@@ -74,20 +74,6 @@ export function requestSource(
 		return line;
 	}
 
-	/** How many more requests may be submitted now. */
-	async function room(): Promise<number> {
-		const endpoint = kernel.endpoints.get(row.endpoint);
-		let held = 0;
-		for (const worker of kernel.workers.registry.of(row.endpoint)) held += worker.held.size;
-		const window = Math.ceil(Math.max(WINDOW, 2 * held) / beside());
-		const left = window - requests.count;
-		if (left < window / STEPS && requests.count > 0) return 0;
-		const bound = queueBound(endpoint);
-		if (bound === undefined) return left;
-		const { inQueue } = await kernel.store.jobs.counts({ endpoint: row.endpoint, now: kernel.now() });
-		return Math.min(left, Math.max(1, Math.floor(bound / QUEUE_SHARE)) - inQueue);
-	}
-
 	const mayHaveJob = (): boolean => !isMissing && next !== undefined && next.line < tried;
 
 	async function submit(count: number, following: typeof read): Promise<boolean> {
@@ -123,7 +109,8 @@ export function requestSource(
 		/** Requests that were refused, and are submitted again. */
 		refused: (): readonly Place[] => [...again, ...requests.waiting],
 		/** Submits as many as there is room for. False if the input does not exist any more. */
-		fill: async (): Promise<boolean> => await submit(await room(), read),
+		fill: async (): Promise<boolean> =>
+			await submit(await roomFor(kernel, row.endpoint, { count: requests.count, beside: beside() }), read),
 		/** Whether lines that are not submitted have jobs, perhaps: an earlier run ended before its row said so. */
 		get mayHaveJobs(): boolean {
 			return mayHaveJob();
@@ -147,4 +134,25 @@ export function requestSource(
 		},
 		close: async (): Promise<void> => await source?.reader.close(),
 	};
+}
+
+/**
+ * How many more requests of a batch may be submitted now. `count`: those that wait or run; `beside`: batches of the
+ * endpoint, with which it shares the window.
+ */
+async function roomFor(
+	kernel: RunContext["kernel"],
+	endpoint: string,
+	{ count, beside }: { count: number; beside: number },
+): Promise<number> {
+	const settings = kernel.endpoints.get(endpoint);
+	let held = 0;
+	for (const worker of kernel.workers.registry.of(endpoint)) held += worker.held.size;
+	const window = Math.ceil(Math.max(WINDOW, 2 * held) / beside);
+	const left = window - count;
+	if (left < window / STEPS && count > 0) return 0;
+	const bound = queueBound(settings);
+	if (bound === undefined) return left;
+	const { inQueue } = await kernel.store.jobs.counts({ endpoint, now: kernel.now() });
+	return Math.min(left, Math.max(1, Math.floor(bound / QUEUE_SHARE)) - inQueue);
 }

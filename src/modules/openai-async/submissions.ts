@@ -76,17 +76,7 @@ export function submissions(
 		tasks.add(task);
 	}
 
-	async function cancel(only: (state: string) => boolean): Promise<void> {
-		for (const { job } of requests.values()) {
-			if (job === undefined) continue;
-			try {
-				const { state } = (await kernel.jobs.status({ endpoint, id: job })).job;
-				if (only(state)) await kernel.jobs.cancel({ endpoint, id: job });
-			} catch (error) {
-				if (!(error instanceof ApiError)) throw error;
-			}
-		}
-	}
+	const cancel = (only: (state: string) => boolean): Promise<void> => cancelJobs(kernel, endpoint, requests, only);
 
 	return {
 		get count(): number {
@@ -151,6 +141,24 @@ export function submissions(
 		/** Resolves when none is followed any more. */
 		settled: () => Promise.all(tasks),
 	};
+}
+
+/** Also the jobs of requests that are stored meanwhile. */
+async function cancelJobs(
+	kernel: RunContext["kernel"],
+	endpoint: string,
+	requests: ReadonlyMap<number, FollowedRequest>,
+	only: (state: string) => boolean,
+): Promise<void> {
+	for (const { job } of requests.values()) {
+		if (job === undefined) continue;
+		try {
+			const { state } = (await kernel.jobs.status({ endpoint, id: job })).job;
+			if (only(state)) await kernel.jobs.cancel({ endpoint, id: job });
+		} catch (error) {
+			if (!(error instanceof ApiError)) throw error;
+		}
+	}
 }
 
 /** A large output is read again when it is written into a file. */

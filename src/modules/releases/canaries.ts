@@ -40,38 +40,13 @@ export function createCanaries(d: Kernel) {
 	const { endpoints, now, background, metrics } = d;
 	const events = busOf<typeof EVENTS>(d.events);
 	const { setShare } = d.jobs;
-	const { registry, launcher } = d.workers;
 	const states = new Map<string, State>();
 
 	function begin(endpoint: Endpoint, canary: Canary<ReleaseHead>): void {
-		const state: State = { ...canary, isOver: false, comparedAt: -Infinity, share: shareOf(() => state) };
+		const state: State = { ...canary, isOver: false, comparedAt: -Infinity, share: shareOf(d.workers, () => state) };
 		states.set(endpoint.id, state);
 		setShare(endpoint.id, state.share);
 		background.run(`settings of version ${canary.stable.version} of ${endpoint.id}`, readStable(endpoint, state));
-	}
-
-	function shareOf(state: () => State): Share {
-		let behind = 0;
-		// This server knows of a worker that another server launched only what it does here.
-		const takesJobs = (worker: Worker): boolean =>
-			(worker.managed || worker.takes > 0 || worker.held.size > 0) &&
-			worker.ready &&
-			!worker.unhealthy &&
-			!worker.sleep &&
-			!launcher.isLeaving(worker);
-		return {
-			mostFor(worker) {
-				const { version, stable, percent } = state();
-				if (!isOf(version)(worker)) return Infinity;
-				// The share does not apply while no worker of the stable version can take the job.
-				if (![...registry.of(worker.endpoint)].filter(isOf(stable)).some(takesJobs)) return Infinity;
-				return mayTake(behind, percent) ? 1 : 0;
-			},
-			started(worker) {
-				const { version, percent } = state();
-				behind = behindAfter(behind, { percent, isCanary: isOf(version)(worker) });
-			},
-		};
 	}
 
 	async function readStable(endpoint: Endpoint, state: State): Promise<void> {
@@ -164,6 +139,31 @@ export function createCanaries(d: Kernel) {
 				background.run(where, compare(state).catch(unlessUnavailable(d, where)));
 			}
 			return state.verdict;
+		},
+	};
+}
+
+/** The jobs that workers of either version may start. */
+function shareOf({ registry, launcher }: Kernel["workers"], canary: () => Canary<ReleaseHead>): Share {
+	let behind = 0;
+	// This server knows of a worker that another server launched only what it does here.
+	const takesJobs = (worker: Worker): boolean =>
+		(worker.managed || worker.takes > 0 || worker.held.size > 0) &&
+		worker.ready &&
+		!worker.unhealthy &&
+		!worker.sleep &&
+		!launcher.isLeaving(worker);
+	return {
+		mostFor(worker) {
+			const { version, stable, percent } = canary();
+			if (!isOf(version)(worker)) return Infinity;
+			// The share does not apply while no worker of the stable version can take the job.
+			if (![...registry.of(worker.endpoint)].filter(isOf(stable)).some(takesJobs)) return Infinity;
+			return mayTake(behind, percent) ? 1 : 0;
+		},
+		started(worker) {
+			const { version, percent } = canary();
+			behind = behindAfter(behind, { percent, isCanary: isOf(version)(worker) });
 		},
 	};
 }

@@ -4,7 +4,7 @@ import type { ResourceKey } from "../../core/endpoints/used-resources.ts";
 import type { EpochMs } from "../../lib/time.ts";
 import { readEndpoint } from "../../launchers/endpoint-settings.ts";
 import { ApiError } from "../../core/errors.ts";
-import type { ReleaseChanges } from "../../store/contract/endpoints.ts";
+import type { EndpointRow, ReleaseChanges } from "../../store/contract/endpoints.ts";
 import type { Store } from "../../store/contract/store.ts";
 import type { Random } from "../../lib/ids.ts";
 import type { Encryption } from "../../secrets/encryption.ts";
@@ -73,24 +73,12 @@ export function endpointRegistry(
 				const current = entries.get(id);
 				if (current) current.paused = paused;
 				if (stored.get(id)?.text === settings) continue;
-				const opened = openSettings(settings, encryption);
-				const read = readEndpoint(id, opened.settings);
-				if (!read.ok) {
-					const fault = read.faults.map(({ field, message }) => `${field} ${message}`).join(" ");
-					stored.set(id, { text: settings, fault });
-					onFault(id, fault);
-					continue;
-				}
-				try {
-					await hooks.openFor?.(read.endpoint);
-				} catch (error) {
-					// The next reading tries again; the other endpoints do not wait for it.
-					onFault(id, `a module that it needs cannot be opened: ${String(error)}`);
-					continue;
-				}
-				if (opened.unreadable.length > 0) onFault(id, unreadableEnv(opened.unreadable));
-				stored.set(id, { text: settings });
-				entries.set(id, { endpoint: read.endpoint, paused, createdAt });
+				const { endpoint, fault, isFinal } = await readRow(row, { encryption, hooks });
+				if (fault !== undefined) onFault(id, fault);
+				// The next reading tries again; the other endpoints do not wait for it.
+				if (!isFinal) continue;
+				stored.set(id, { text: settings, ...(!endpoint && fault !== undefined && { fault }) });
+				if (endpoint) entries.set(id, { endpoint, paused, createdAt });
 			}
 			const ids = new Set(rows.map(({ id }) => id));
 			const missing = [...stored.keys(), ...removing].filter((id) => !ids.has(id));
@@ -156,6 +144,33 @@ export function endpointRegistry(
 }
 
 const notFound = (id: string): ApiError => new ApiError("endpoint_not_found", { endpoint: id });
+
+/** What this server reads in a row. */
+interface ReadRow {
+	/** Undefined if the settings cannot be read. */
+	endpoint?: Endpoint;
+	/** What is wrong, as a sentence. */
+	fault?: string;
+	/** Whether the same settings will be read so again. */
+	isFinal: boolean;
+}
+
+async function readRow(
+	{ id, settings }: EndpointRow,
+	{ encryption, hooks }: { encryption: Encryption; hooks: EngineContext["hooks"] },
+): Promise<ReadRow> {
+	const opened = openSettings(settings, encryption);
+	const read = readEndpoint(id, opened.settings);
+	if (!read.ok)
+		return { fault: read.faults.map(({ field, message }) => `${field} ${message}`).join(" "), isFinal: true };
+	try {
+		await hooks.openFor?.(read.endpoint);
+	} catch (error) {
+		return { fault: `a module that it needs cannot be opened: ${String(error)}`, isFinal: false };
+	}
+	const fault = opened.unreadable.length === 0 ? undefined : unreadableEnv(opened.unreadable);
+	return { endpoint: read.endpoint, ...(fault !== undefined && { fault }), isFinal: true };
+}
 
 function unreadableEnv(names: readonly string[]): string {
 	return (
