@@ -1,5 +1,6 @@
 /** Stores, lists and removes files (D56). The row decides which exist; their bytes are durable before it. */
 import { ApiError } from "../../kernel/core/errors.ts";
+import type { ByteRange, ContentReader } from "../../kernel/engine/stored-files.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import { isForm } from "../../kernel/http/exchange/form.ts";
 import { badForm } from "../../kernel/http/exchange/form-parser.ts";
@@ -40,10 +41,11 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 		}
 	}
 
-	async function stored(row: FileRow, writer: ContentWriter): Promise<void> {
+	async function stored(row: FileRow, { writer, own }: { writer: ContentWriter; own: Room }): Promise<void> {
 		const { endpointBytes, totalBytes } = settings;
 		const { endpoint } = row;
 		let isKept = false;
+		own.storing();
 		try {
 			const outcome = await files.insert({ row, endpointBytes, totalBytes });
 			if (outcome === "no endpoint") throw new ApiError("endpoint_not_found", { endpoint });
@@ -54,14 +56,26 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 			isKept = error instanceof StoreUnavailable && error.unsure;
 			throw error;
 		} finally {
-			if (isKept) writer.done();
-			else await writer.drop();
+			if (isKept) {
+				own.stored();
+				writer.done();
+			} else await writer.drop();
 		}
 	}
 
 	return {
 		/** Throws `file_not_found`. */
 		find: (endpoint: string, id: string): Promise<FileRow> => findRow(kernel, { endpoint, id }),
+
+		/** Opens the bytes of a row. Throws `file_not_found` if it was deleted since it was read, else `file_missing`. */
+		async open(row: FileRow, range: ByteRange): Promise<ContentReader> {
+			try {
+				return await contents.open(row, range);
+			} catch (error) {
+				if (error instanceof ApiError) await findRow(kernel, row);
+				throw error;
+			}
+		},
 
 		async receive(call: Call, endpoint: string): Promise<FileRow> {
 			if (!isForm(call.req)) throw badForm("its Content-Type is not multipart/form-data.");
@@ -76,7 +90,7 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 				const expiresAt = lifetime === undefined ? undefined : createdAt + lifetime * 1000;
 				const key = principalOf(call).keyId;
 				const row = { id, endpoint, name, purpose, type, bytes: own.arrived, key, createdAt, expiresAt };
-				await stored(row, writer);
+				await stored(row, { writer, own });
 				return row;
 			} finally {
 				own.close();

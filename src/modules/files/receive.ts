@@ -54,7 +54,7 @@ export async function receiveForm(
 		if (part.name !== "file") throw badField(part.name, "is a file, and only the field 'file' may be one.");
 		file = part;
 		for await (const piece of part.content as AsyncIterable<Buffer>) {
-			room.add(piece.length);
+			await room.add(piece.length);
 			admit();
 			await writer.write(piece);
 		}

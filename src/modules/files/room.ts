@@ -1,6 +1,6 @@
 /** How much more may be stored (D56). Uploads are refused as soon as is known; the insert of the row decides. */
 import { UnreadBody } from "../../kernel/http/exchange/body.ts";
-import type { FileStore } from "../../kernel/store/contract/files.ts";
+import type { FileStore, FileTotal } from "../../kernel/store/contract/files.ts";
 import { ERRORS } from "./errors.ts";
 import type { FilesSettings } from "./settings.ts";
 
@@ -12,13 +12,15 @@ export type Room = Awaited<ReturnType<Rooms["open"]>>;
 
 interface Upload {
 	endpoint: string;
-	/** Bytes that it has at least. */
+	/** Bytes that it has at least, and that totals do not have; 0 once its row may be among them. */
 	bytes: number;
 }
 
 export function rooms(store: Pick<FileStore, "totals">, { maxBytes, endpointBytes, totalBytes }: FilesSettings) {
 	/** Those of this server, in the order of their begin. */
 	const uploads = new Set<Upload>();
+	/** Rows of uploads that were stored, or may be: totals that were read before lack the last ones. */
+	let rows = 0;
 
 	function tooLarge(size: number | undefined): UnreadBody {
 		const values = { size: size ?? `over ${maxBytes}`, limit: maxBytes, limitMb: maxBytes / MB };
@@ -47,31 +49,57 @@ export function rooms(store: Pick<FileStore, "totals">, { maxBytes, endpointByte
 		/** Counts one upload until `close`. `least`: bytes that it has at least. Throws if they do not fit. */
 		async open(endpoint: string, least: number) {
 			if (least > maxBytes) throw tooLarge(least);
-			const totals = await store.totals();
-			const own = totals.find((each) => each.endpoint === endpoint)?.bytes ?? 0;
-			const all = totals.reduce((sum, { bytes }) => sum + bytes, 0);
 			const upload: Upload = { endpoint, bytes: least };
 			let arrived = 0;
+			let totals: readonly FileTotal[] = [];
+			let rowsBefore = -1;
 
-			function check(): void {
-				const others = before(upload);
-				if (own + others.own + upload.bytes > endpointBytes) throw full("endpoint", { endpoint, stored: own });
-				if (all + others.all + upload.bytes > totalBytes) throw full("total", { endpoint, stored: all });
+			async function read(): Promise<void> {
+				// Of a row that is stored meanwhile it is unknown whether the answer has it.
+				rowsBefore = rows;
+				totals = await store.totals();
 			}
 
-			check();
-			uploads.add(upload);
+			function refusal(): UnreadBody | undefined {
+				const own = totals.find((each) => each.endpoint === endpoint)?.bytes ?? 0;
+				const all = totals.reduce((sum, { bytes }) => sum + bytes, 0);
+				const others = before(upload);
+				if (own + others.own + upload.bytes > endpointBytes) return full("endpoint", { endpoint, stored: own });
+				if (all + others.all + upload.bytes > totalBytes) return full("total", { endpoint, stored: all });
+				return undefined;
+			}
+
+			/** Files may have been deleted since the totals were read: only totals of now refuse an upload. */
+			async function check(): Promise<void> {
+				const isOld = rowsBefore !== rows;
+				if (isOld) await read();
+				if (refusal() && !isOld) await read();
+				const refused = refusal();
+				if (refused) throw refused;
+				// In the same turn, so that of two that do not fit together the second one counts the first.
+				uploads.add(upload);
+			}
+
+			await check();
 			return {
 				get arrived() {
 					return arrived;
 				},
 				/** Throws if the file has become too large. */
-				add(bytes: number): void {
+				async add(bytes: number): Promise<void> {
 					arrived += bytes;
 					if (arrived > maxBytes) throw tooLarge(undefined);
 					if (arrived <= upload.bytes) return;
 					upload.bytes = arrived;
-					check();
+					await check();
+				},
+				/** Called before its row is stored: totals may have it from then on. */
+				storing(): void {
+					upload.bytes = 0;
+				},
+				/** Called when its row is stored, or may be. */
+				stored(): void {
+					rows += 1;
 				},
 				close: (): void => void uploads.delete(upload),
 			};

@@ -7,11 +7,16 @@ import type { FileRow } from "../../kernel/store/contract/files.ts";
 import { byteRange } from "./byte-range.ts";
 import type { FileContents } from "./contents/contents.ts";
 import { ERRORS } from "./errors.ts";
+import type { Files } from "./files.ts";
 
 /** Types that a browser may show, none of which can run a script. */
 const SHOWN = /^(?:image\/(?!svg)[\w.+-]+|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
 
-export async function sendContent(call: Call, file: FileRow, contents: FileContents): Promise<void> {
+export async function sendContent(
+	call: Call,
+	file: FileRow,
+	contents: Pick<FileContents, "memory"> & { open: Files["open"] },
+): Promise<void> {
 	const { req, res } = call;
 	const found = byteRange(req.headers.range, file.bytes);
 	if (found === "none") {

@@ -229,6 +229,20 @@ it("D56: a file whose bytes are missing or cut off is 500 with its id, and can b
 	await clientOf(service, "ep").files.delete(id);
 });
 
+it("D56: a file that is deleted after its row was read and before its bytes are is 404", async () => {
+	const { json } = await send("ep", 10);
+	const { files } = service.engine.kernel.store;
+	const { find } = files;
+	files.find = async (q) => {
+		const row = await find(q);
+		files.find = find;
+		await clientOf(service, "ep").files.delete(json.id);
+		return row;
+	};
+	const answer = await call(service.url, `/v2/ep/openai/v1/files/${json.id}/content`);
+	expect(answer).toMatchObject({ status: 404, json: { error: { code: "file_not_found" } } });
+});
+
 it.skipIf(ON_POSTGRES)(
 	"D56: the sweep leaves an upload alone that is in progress, whatever its time says",
 	async () => {
