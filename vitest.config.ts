@@ -14,7 +14,7 @@ const ON_BOTH_STORES = [
 	"client/{idempotency,states,stream}",
 	"client/background/{background,stream}",
 	"client/batches/batches",
-	"client/files/{bounds,files,lent}",
+	"client/files/{bounds,downloads,files,lent}",
 	"client/webhooks/webhooks",
 	"worker/{clock,fence,lease,outage,results,returns}",
 ];

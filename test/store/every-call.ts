@@ -117,7 +117,7 @@ export function everyCall(store: Store): Calls {
 		"batches.cancel": () => store.batches.cancel(named),
 		"batches.expire": () => store.batches.expire({ before: now, limit: 1 }),
 		"pieces.put": () => pieces.put({ file: named.id, number: 0, bytes: Buffer.from("a"), now }),
-		"pieces.get": () => pieces.get({ file: named.id, number: 0 }),
+		"pieces.get": () => pieces.get({ file: named.id, number: 0, into: Buffer.alloc(1) }),
 		"pieces.touch": () => pieces.touch({ file: named.id, now }),
 		"pieces.remove": () => pieces.remove({ file: named.id }),
 		"pieces.sweep": () => pieces.sweep({ before: 0 }),

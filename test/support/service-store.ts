@@ -71,6 +71,11 @@ export async function writtenIn(folder: string): Promise<Buffer[]> {
 		: contents;
 }
 
+/** Ends the sessions that services in this folder have with PostgreSQL. */
+export async function endSessions(folder: string): Promise<void> {
+	await (await stores()).endSessions((await databaseOf(folder)).url);
+}
+
 /**
  * Opens the store of a service on a clock of the test's. What passes between service and database
  * takes real time (a commit waits for the disk), while that clock may stand still or leap: a manual one

@@ -1,6 +1,6 @@
 /** Stores, lists and removes files (D56). The row decides which exist; their bytes are durable before it. */
 import { ApiError } from "../../kernel/core/errors.ts";
-import type { ByteRange, ContentReader } from "../../kernel/engine/stored-files.ts";
+import type { ByteRange } from "../../kernel/engine/stored-files.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import { isForm } from "../../kernel/http/exchange/form.ts";
 import { badForm } from "../../kernel/http/exchange/form-parser.ts";
@@ -9,7 +9,7 @@ import { hold } from "../../kernel/http/memory/call-memory.ts";
 import type { Kernel } from "../../kernel/module.ts";
 import type { FileRow } from "../../kernel/store/contract/files.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
-import type { ContentWriter, FileContents } from "./contents/contents.ts";
+import type { ContentPieces, ContentWriter, FileContents } from "./contents/contents.ts";
 import { FORM_BYTES, type Received, receiveForm } from "./receive.ts";
 import { type Room, rooms } from "./room.ts";
 import { findRow, found, newId } from "./row.ts";
@@ -41,6 +41,16 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 		}
 	}
 
+	/** Its bytes are missing without a fault if its row was removed meanwhile. */
+	async function unlessRemoved<T>(row: FileRow, read: Promise<T>): Promise<T> {
+		try {
+			return await read;
+		} catch (error) {
+			if (error instanceof ApiError) await findRow(kernel, row);
+			throw error;
+		}
+	}
+
 	async function stored(row: FileRow, { writer, own }: { writer: ContentWriter; own: Room }): Promise<void> {
 		const { endpointBytes, totalBytes } = settings;
 		const { endpoint } = row;
@@ -67,14 +77,13 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 		/** Throws `file_not_found`. */
 		find: (endpoint: string, id: string): Promise<FileRow> => findRow(kernel, { endpoint, id }),
 
-		/** Opens the bytes of a row. Throws `file_not_found` if it was deleted since it was read, else `file_missing`. */
-		async open(row: FileRow, range: ByteRange): Promise<ContentReader> {
-			try {
-				return await contents.open(row, range);
-			} catch (error) {
-				if (error instanceof ApiError) await findRow(kernel, row);
-				throw error;
-			}
+		/** Throws `file_not_found` if the file was deleted since its row was read, else as the contents do. */
+		async open(row: FileRow, range: ByteRange): Promise<ContentPieces> {
+			const pieces = await unlessRemoved(row, contents.open(row, range));
+			const source = pieces[Symbol.asyncIterator]();
+			const next = () => unlessRemoved(row, source.next());
+			const end = () => source.return!();
+			return { [Symbol.asyncIterator]: () => ({ next, return: end }), close: () => pieces.close() };
 		},
 
 		async receive(call: Call, endpoint: string): Promise<FileRow> {

@@ -2,10 +2,16 @@
 import { ApiError } from "../../kernel/core/errors.ts";
 import type { StoredFiles } from "../../kernel/engine/stored-files.ts";
 import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
+import type { ContentPieces } from "./contents/contents.ts";
 import type { FilesContext } from "./files.ts";
 import { findRow, newId } from "./row.ts";
 
 export type Lent = Omit<StoredFiles, "bounds">;
+
+/** Modules may keep what they read. */
+async function* copiesOf(pieces: ContentPieces): AsyncGenerator<Uint8Array, void> {
+	for await (const piece of pieces) yield Uint8Array.from(piece);
+}
 
 export function lentFiles({ kernel, contents }: Pick<FilesContext, "kernel" | "contents">): Lent {
 	/** No client waits for the answer: a lack of space is an outage of the store, after which the work goes on. */
@@ -20,7 +26,10 @@ export function lentFiles({ kernel, contents }: Pick<FilesContext, "kernel" | "c
 
 	return {
 		find: (endpoint, id) => findRow(kernel, { endpoint, id }),
-		open: (file, range) => contents.open(file, range),
+		async open(file, range) {
+			const pieces = await contents.open(file, range);
+			return { [Symbol.asyncIterator]: () => copiesOf(pieces), close: () => pieces.close() };
+		},
 
 		async write(pieces) {
 			admit();

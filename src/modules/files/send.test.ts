@@ -1,27 +1,28 @@
 /** Downloads, and the turns of their key (D41). */
+import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import { manualClock } from "../../../test/support/manual-clock.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import { pace } from "../../kernel/http/gates/pace.ts";
 import type { FileRow } from "../../kernel/store/contract/files.ts";
-import type { ContentReader } from "../../kernel/engine/stored-files.ts";
-import type { FileContents } from "./contents/contents.ts";
+import type { ContentPieces } from "./contents/contents.ts";
 import { sendContent } from "./send.ts";
 
 const KEY = "k";
 const FILE = { name: "a.txt", type: "text/plain", bytes: 1 } as FileRow;
 
 /** Begins a download in a turn of the key, as its route does. */
-async function download({ paces, ...reader }: { paces: ReturnType<typeof pace> } & ContentReader): Promise<void> {
+async function download({ paces, ...reader }: { paces: ReturnType<typeof pace> } & ContentPieces): Promise<void> {
 	const turn = await paces.enter(KEY);
+	const socket = Object.assign(new EventEmitter(), { writable: true, setTimeout() {} });
+	const write = (_piece: Uint8Array, done: () => void): void => setImmediate(done);
 	const call = {
-		req: { headers: {} },
-		res: { writeHead() {}, write: () => true, end() {} },
-		caller: { disconnected: false },
+		req: { headers: {}, socket },
+		res: Object.assign(new EventEmitter(), { writeHead() {}, write, end() {} }),
 		holds: { bytes: 0, turn },
+		engine: { budgets: { readTimeout: { limit: 1000 } } },
 	};
-	const contents: Partial<FileContents> = { memory: 0, open: async () => reader };
-	await sendContent(call as unknown as Call, FILE, contents as FileContents);
+	await sendContent(call as unknown as Call, FILE, { memory: 0, open: async () => reader });
 	turn.end();
 }
 

@@ -1,11 +1,11 @@
 /** Sends the content of a file. Any client may have uploaded it, and it has the origin of the console. */
 import { ApiError } from "../../kernel/core/errors.ts";
-import type { ByteRange, ContentReader } from "../../kernel/engine/stored-files.ts";
-import { type Call, drained, isHead, outside } from "../../kernel/http/exchange/call.ts";
+import type { ByteRange } from "../../kernel/engine/stored-files.ts";
+import { type Call, connected, isHead, outside } from "../../kernel/http/exchange/call.ts";
 import { hold } from "../../kernel/http/memory/call-memory.ts";
 import type { FileRow } from "../../kernel/store/contract/files.ts";
 import { byteRange } from "./byte-range.ts";
-import type { FileContents } from "./contents/contents.ts";
+import type { ContentPieces, FileContents } from "./contents/contents.ts";
 import { ERRORS } from "./errors.ts";
 import type { Files } from "./files.ts";
 
@@ -38,16 +38,32 @@ export async function sendContent(
 	);
 }
 
+/**
+ * Resolves when the piece may be overwritten ([3](README.md#buffers)): with true once the operating system has it, with
+ * false if the client has disconnected, at the latest when it has read nothing for `readTimeout`.
+ */
+function written(call: Call, piece: Uint8Array): Promise<boolean> {
+	const { req, res } = call;
+	if (!connected(call)) return Promise.resolve(false);
+	req.socket.setTimeout(call.engine.budgets.readTimeout.limit);
+	const { promise, resolve } = Promise.withResolvers<boolean>();
+	const closed = (): void => end(false);
+	function end(isWritten: boolean): void {
+		for (const each of [res, req.socket]) each.off("close", closed);
+		req.socket.setTimeout(0);
+		resolve(isWritten);
+	}
+	for (const each of [res, req.socket]) each.once("close", closed);
+	res.write(piece, (error) => end(!error));
+	return promise;
+}
+
 /** Also closes the file: in the next turn of the key, that could be late, and its time would be charged (D41). */
-async function sent(call: Call, pieces: ContentReader, writeHead: () => void): Promise<void> {
-	const { res, caller } = call;
+async function sent(call: Call, pieces: ContentPieces, writeHead: () => void): Promise<void> {
 	try {
 		writeHead();
-		for await (const piece of pieces) {
-			if (!res.write(piece)) await drained(call);
-			if (caller.disconnected) return;
-		}
-		res.end();
+		for await (const piece of pieces) if (!(await written(call, piece))) return;
+		call.res.end();
 	} finally {
 		await pieces.close();
 	}

@@ -60,8 +60,11 @@ export interface FileStore {
 export interface PieceStore {
 	/** Replaces a piece with the same number. */
 	put(q: { file: string; number: number; bytes: Uint8Array; now: number }): Promise<void>;
-	/** Undefined when there is none. */
-	get(q: { file: string; number: number }): Promise<Uint8Array | undefined>;
+	/**
+	 * Reads a piece into `into`, which must be left alone until the answer: the bytes that the piece has, of which `into`
+	 * has only some if they are more than fit. Undefined when there is none.
+	 */
+	get(q: { file: string; number: number; into: Uint8Array }): Promise<number | undefined>;
 	/** Sets the time at which the last piece was put, and returns the number of pieces. */
 	touch(q: { file: string; now: number }): Promise<number>;
 	remove(q: { file: string }): Promise<void>;

@@ -1,5 +1,5 @@
 /** Where the bytes of files are: what both places promise. */
-import type { ByteRange, ContentReader } from "../../../kernel/engine/stored-files.ts";
+import type { ByteRange } from "../../../kernel/engine/stored-files.ts";
 
 export interface FileContents {
 	/** Memory that an upload or a download needs, bytes. */
@@ -7,11 +7,17 @@ export interface FileContents {
 	/** Begins the bytes of a new file. Throws `StoreUnavailable`. */
 	create(id: string): Promise<ContentWriter>;
 	/** Opens the bytes from `start` up to and without `end`. Throws `file_missing` if the file has not all its bytes. */
-	open(file: { id: string; bytes: number }, range: ByteRange): Promise<ContentReader>;
+	open(file: { id: string; bytes: number }, range: ByteRange): Promise<ContentPieces>;
 	/** After the row. Bytes that cannot be removed now are removed by {@link sweep}. */
 	remove(id: string): Promise<void>;
 	/** Removes bytes without a row that were last written over `ageMs` ago. */
 	sweep(ageMs: number): Promise<void>;
+}
+
+/** Pieces that are the caller's until it asks for the next one: their memory is used again ([1](../README.md#buffers)). */
+export interface ContentPieces extends AsyncIterable<Uint8Array> {
+	/** Must be called in the end, read or not. */
+	close(): Promise<void>;
 }
 
 export interface ContentWriter {

@@ -131,15 +131,14 @@ async function flushNames(folder: string): Promise<void> {
 	}
 }
 
-const PIECE_BYTES = 64 * 1024;
-
+/** Each piece is in the same buffer ([1](../README.md#buffers)). */
 async function* piecesOf(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Uint8Array, void> {
+	const buffer = Buffer.allocUnsafe(Math.min(BUFFER_BYTES, end - start));
 	for (let at = start; at < end; ) {
-		const piece = new Uint8Array(Math.min(PIECE_BYTES, end - at));
-		const { bytesRead } = await file.read(piece, 0, piece.length, at);
+		const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
 		if (bytesRead === 0) throw new Error(`The file ends after ${at} of ${end} bytes.`);
 		at += bytesRead;
-		yield piece.subarray(0, bytesRead);
+		yield buffer.subarray(0, bytesRead);
 	}
 }
 

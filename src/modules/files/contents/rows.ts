@@ -5,8 +5,9 @@ import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
 import { ERRORS } from "../errors.ts";
 import { inBlocks } from "./blocks.ts";
 import type { FileContents } from "./contents.ts";
+import { openAhead } from "./read-ahead.ts";
 
-/** A piece, and what the driver makes of it. */
+/** Of an upload: a piece, and what the driver makes of it. Of a download: two pieces, and rows that arrive. */
 const MEMORY = 3 * PIECE_BYTES;
 
 export function rowContents(pieces: PieceStore, now: () => number): FileContents {
@@ -36,24 +37,11 @@ export function rowContents(pieces: PieceStore, now: () => number): FileContents
 			};
 		},
 
-		async open({ id, bytes }, { start, end }) {
-			const get = async (number: number): Promise<Uint8Array> => {
-				const piece = await pieces.get({ file: id, number });
-				if (piece?.length === Math.min(PIECE_BYTES, bytes - number * PIECE_BYTES)) return piece;
-				throw missing(id);
-			};
-			// Before the head of the answer is sent.
-			const first = end > start ? await get(Math.floor(start / PIECE_BYTES)) : undefined;
-			async function* read(): AsyncGenerator<Uint8Array, void> {
-				for (let at = start; at < end; ) {
-					const number = Math.floor(at / PIECE_BYTES);
-					const piece = at === start ? first! : await get(number);
-					const from = number * PIECE_BYTES;
-					yield piece.subarray(at - from, Math.min(piece.length, end - from));
-					at = from + PIECE_BYTES;
-				}
-			}
-			return { [Symbol.asyncIterator]: read, close: async () => {} };
+		async open({ id, bytes }, range) {
+			const opened = await openAhead({ ...range, bytes, size: PIECE_BYTES }, async (number, into) => {
+				if ((await pieces.get({ file: id, number, into })) !== into.length) throw missing(id);
+			});
+			return { [Symbol.asyncIterator]: opened, close: async () => {} };
 		},
 
 		remove: (file) => pieces.remove({ file }).catch(() => {}),

@@ -38,7 +38,7 @@ const send = (endpoint: string, bytes: number) =>
 /** Whether the store has bytes of the file. */
 async function hasBytes(id: string): Promise<boolean> {
 	const { filesFolder, pieces } = service.engine.kernel.store;
-	if (pieces) return (await pieces.get({ file: id, number: 0 })) !== undefined;
+	if (pieces) return (await pieces.get({ file: id, number: 0, into: Buffer.alloc(0) })) !== undefined;
 	return readdirSync(filesFolder!.path).includes(id);
 }
 

@@ -60,7 +60,7 @@ async function withBytes(...ids: string[]): Promise<string[]> {
 	const { filesFolder, pieces: rows } = service.engine.kernel.store;
 	if (!rows) return readdirSync(filesFolder!.path);
 	const found: string[] = [];
-	for (const file of ids) if (await rows.get({ file, number: 0 })) found.push(file);
+	for (const file of ids) if (await rows.get({ file, number: 0, into: Buffer.alloc(0) })) found.push(file);
 	return found;
 }
 

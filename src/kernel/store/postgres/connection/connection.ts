@@ -3,11 +3,12 @@
  * flight fail and later ones wait, bounded, for a new connection.
  */
 import { randomUUID } from "node:crypto";
-import { Client, type ClientConfig, DatabaseError } from "pg";
+import { Client, type ClientConfig, DatabaseError, type QueryResult, type ResultBuilder } from "pg";
 import type { Clock } from "../../../system/clock.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
 import { ConnectionLost, fromDriver, losesConnection } from "./errors.ts";
+import { CopyOut } from "./copy-out.ts";
 import { type ConnectionHealth, openConnectionHealth, type Waiting, type Watched } from "./connection-health.ts";
 import type { Answer, Parameter, Runner, Statement, Value } from "./statement.ts";
 
@@ -177,7 +178,7 @@ export class Connection implements Runner, Watched {
 	}
 
 	/** Uses a callback instead of the driver's promises, since a job needs about ten statements. */
-	#runOn(bound: Client, { name, text }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
+	#runOn(bound: Client, { name, text, take }: Statement, values: readonly Parameter[] = []): Promise<Answer> {
 		const { clock } = this.#q;
 		if (this.#pending === 0) this.#quietSince = clock.now();
 		this.#pending += 1;
@@ -188,7 +189,7 @@ export class Connection implements Runner, Watched {
 		}
 		return new Promise<Answer>((resolve, reject) => {
 			const config = { name, text, values: values as Parameter[], rowMode: "array" } as const;
-			bound.query<Value[]>(config, (thrown: unknown, result) => {
+			const done = (thrown: unknown, result: QueryResult<Value[]> | ResultBuilder<Value[]>): void => {
 				if (thrown === null || thrown === undefined) {
 					if (this.#unreplicated.has(bound))
 						reject(new ConnectionLost("a commit was not confirmed by a synchronous standby"));
@@ -203,7 +204,9 @@ export class Connection implements Runner, Watched {
 				this.#quietSince = clock.now();
 				this.#pending -= 1;
 				if (this.#pending === 0) this.#idle?.();
-			});
+			};
+			if (take) bound.query(new CopyOut(config, take, done));
+			else bound.query<Value[]>(config, done);
 		});
 	}
 

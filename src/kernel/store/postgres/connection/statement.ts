@@ -1,3 +1,5 @@
+import type { TakeValue } from "./copy-out.ts";
+
 /** Integers and `float8` are numbers, `bool` boolean, all else text. */
 export type Value = string | number | boolean | null;
 
@@ -8,6 +10,8 @@ export type Parameter = string | number | boolean | null | Buffer;
 export interface Statement {
 	readonly name?: string;
 	readonly text: string;
+	/** Gets the values of a `COPY … TO STDOUT (FORMAT binary)`, which has neither name nor values. */
+	readonly take?: TakeValue;
 }
 
 /** `count`: rows read or written. `command`: the command tag. */
