@@ -1,17 +1,27 @@
 /**
- * Gathers bytes into blocks of `size`; the last may be smaller. Each is passed to `put`, whose promise says that the
- * block may be overwritten: one buffer serves them all.
+ * Gathers bytes into blocks of `size`; the last may be smaller. Each is passed to `put`, one after the other, whose
+ * promise says that the block may be overwritten: two buffers serve them all, of which one is filled while the other is
+ * put. A block that could not be put fails the next call.
  */
 export function inBlocks(size: number, put: (block: Buffer) => Promise<void>) {
 	let buffer = Buffer.allocUnsafe(size);
+	let spare: Buffer | undefined;
 	let filled = 0;
+	let putting: Promise<void> = Promise.resolve();
 
 	async function pass(): Promise<void> {
-		await put(buffer.subarray(0, filled));
+		await putting;
+		const full = buffer;
+		putting = put(full.subarray(0, filled));
+		// Awaited by the next call.
+		putting.catch(() => {});
+		buffer = spare ?? Buffer.allocUnsafe(size);
+		spare = full;
 		filled = 0;
 	}
 
 	return {
+		/** Keeps nothing of `bytes`. */
 		async write(bytes: Uint8Array): Promise<void> {
 			for (let at = 0; at < bytes.length; ) {
 				const length = Math.min(bytes.length - at, size - filled);
@@ -21,10 +31,12 @@ export function inBlocks(size: number, put: (block: Buffer) => Promise<void>) {
 				if (filled === size) await pass();
 			}
 		},
-		/** Passes what is left. */
+		/** Passes what is left, and resolves when all is put. */
 		async end(): Promise<void> {
 			if (filled > 0) await pass();
+			await putting;
 			buffer = Buffer.alloc(0);
+			spare = undefined;
 		},
 	};
 }

@@ -15,7 +15,13 @@ import type { ContentWriter, FileContents } from "./contents.ts";
 
 const BUFFER_BYTES = 256 * 1024;
 
-/** Large amounts of unwritten data would delay the flushes of commits. */
+/** Two are gathered at a time. */
+const BLOCK_BYTES = BUFFER_BYTES / 2;
+
+/**
+ * Large amounts of unwritten data would delay the flushes of commits. Twice these are unwritten at most, since as many
+ * arrive while the ones before are flushed.
+ */
 const FLUSHED_BYTES = 8 * 2 ** 20;
 
 const NAME = /^(file-[0-9a-f]{32})(\.part)?$/;
@@ -78,12 +84,16 @@ async function created(place: FilesFolder, id: string, done: () => void): Promis
 	const part = `${path}.part`;
 	const file = await open(part, "wx", 0o600);
 	let unflushed = 0;
-	const blocks = inBlocks(BUFFER_BYTES, async (block) => {
+	let flushing: Promise<void> = Promise.resolve();
+	const blocks = inBlocks(BLOCK_BYTES, async (block) => {
 		await writeAll(file, block);
 		unflushed += block.length;
 		if (unflushed < FLUSHED_BYTES) return;
-		await file.datasync();
 		unflushed = 0;
+		await flushing;
+		flushing = file.datasync();
+		// Awaited before the next flush: the system reports a failure to one flush only.
+		flushing.catch(() => {});
 	});
 
 	return {
@@ -91,6 +101,7 @@ async function created(place: FilesFolder, id: string, done: () => void): Promis
 		finish: () =>
 			unavailable(folder, async () => {
 				await blocks.end();
+				await flushing;
 				await file.datasync();
 				await file.close();
 				await rename(part, path);

@@ -7,8 +7,8 @@ import { inBlocks } from "./blocks.ts";
 import type { FileContents } from "./contents.ts";
 import { openAhead } from "./read-ahead.ts";
 
-/** Of an upload: a piece, and what the driver makes of it. Of a download: two pieces, and rows that arrive. */
-const MEMORY = 3 * PIECE_BYTES;
+/** Of an upload: two pieces, and what the driver makes of one. Of a download: two pieces, and rows that arrive. */
+const MEMORY = 4 * PIECE_BYTES;
 
 export function rowContents(pieces: PieceStore, now: () => number): FileContents {
 	const missing = (file: string): ApiError => new ApiError(ERRORS.file_missing, { file });
