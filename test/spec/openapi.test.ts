@@ -361,6 +361,7 @@ describe("D2: refusals are those that the document names", () => {
 		["registry_not_found", "removeRegistry", { registry: "none" }, {}],
 		["file_not_found", "getFile", { file: "none" }, {}],
 		["missing_required_parameter", "createFile", {}, formOf({ file: "x" })],
+		["openai_path_not_found", "openai", { route: "v1/files/" }, { body: {} }],
 		["response_not_found", "getResponse", { response: `resp_${DOES_NOT_EXIST}` }, {}],
 		["batch_not_found", "getBatch", { batch: "none" }, {}],
 		["bad_request", "createBatch", {}, { body: {} }],

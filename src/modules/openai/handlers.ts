@@ -4,6 +4,7 @@ import { type JsonText, LARGE_BYTES, sizeOf, stringOf } from "../../kernel/lib/j
 import type { AdmitOutput, JobResult } from "../../kernel/core/jobs/job-view.ts";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
 import { resultOfChunks } from "./chunks.ts";
+import { ERRORS } from "./errors.ts";
 import { failureByEnd, failureInOutput, failureOfJob } from "./failures.ts";
 import { OPENAI_SUBMISSION_OPTIONS, openaiInput, singleResult } from "./translation.ts";
 import { usageIn, usageText } from "./usage.ts";
@@ -36,6 +37,7 @@ export interface OpenaiState {
 export async function openai(call: Call<"endpoint" | "rest">, state: OpenaiState): Promise<void> {
 	const { engine, params } = call;
 	const { tokens, models } = state;
+	if (params.rest.endsWith("/")) throw new ApiError(ERRORS.openai_path_not_found, pathOf(call));
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
 		return headOnly(call.res, JSON_HEADERS);
@@ -89,6 +91,8 @@ function listRequest(
 		keep: (text: string, worker: string | undefined): void => models.keep(endpoint, text, { asked, worker }),
 	};
 }
+
+const pathOf = ({ req, path }: Call) => ({ method: req.method ?? "", path: path.slice(0, 200) });
 
 /** A request for a background response is the body as it is. */
 async function readRequest(

@@ -1,7 +1,7 @@
 /** OpenAI's API in front of an endpoint (D32, D58): what the module is to the kernel. */
 import type { ServiceModule } from "../module.ts";
 import { BACKGROUND_ROUTES } from "./background/routes.ts";
-import { ERRORS } from "./background/errors.ts";
+import { ERRORS } from "./errors.ts";
 import { OPENAI_ROUTES } from "./routes.ts";
 
 export const openai: ServiceModule = {

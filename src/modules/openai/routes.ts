@@ -1,6 +1,7 @@
 /** `/openai/*`, under `/v2` and `/sdk/v2` (D32). */
 import { MB, route, underSdk } from "../../kernel/api/definition/route.ts";
 import { OPENAI_ERRORS } from "./error-form.ts";
+import { ERRORS } from "./errors.ts";
 
 const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 	ownLimits: true,
@@ -35,6 +36,7 @@ const OPENAI = route("openai", "GET POST /v2/:endpoint/openai/*", "write", {
 	errors: [
 		...(["bad_request", "bad_form", "part_too_large", "queue_full", "quota_full", "gpu_quota_used"] as const),
 		...(["store_full", "not_ready", "idempotency_reused", "idempotency_expired"] as const),
+		ERRORS.openai_path_not_found,
 	],
 	maxBody: 20 * MB,
 	errorForm: OPENAI_ERRORS,

@@ -3,7 +3,7 @@ import { flag, text, whole, word } from "../../../kernel/api/definition/params.t
 import { MB, NO_BODY, route, type RouteDefinition } from "../../../kernel/api/definition/route.ts";
 import { FLAG, list, object, TEXT } from "../../../kernel/api/definition/schema.ts";
 import { OPENAI_ERRORS } from "../error-form.ts";
-import { ERRORS } from "./errors.ts";
+import { ERRORS } from "../errors.ts";
 
 export const STATUSES = ["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"] as const;
 export type Status = (typeof STATUSES)[number];

@@ -6,7 +6,7 @@ import { inSlices } from "../../../kernel/http/exchange/reply.ts";
 import { hold, holdNow } from "../../../kernel/http/memory/call-memory.ts";
 import type { Kernel } from "../../../kernel/module.ts";
 import type { JobRecord } from "../../../kernel/store/contract/jobs.ts";
-import { ERRORS } from "./errors.ts";
+import { ERRORS } from "../errors.ts";
 import { atOnce, blocksOf, type Members, membersOf, partOf } from "./members.ts";
 import { REPEATED, repeatedIn, responseId, type Shown, shownOf } from "./response.ts";
 

@@ -163,4 +163,22 @@ describe("refusals", () => {
 		expect(answer.headers.get("retry-after")).toBe("5");
 		expect(answer.headers.get("x-should-retry")).toBeNull();
 	});
+
+	it.each([
+		["GET", "v1/files/"],
+		["POST", "v1/batches/"],
+		["GET", "v1/responses/"],
+		["GET", "v1/files/file-x/content/"],
+		["POST", "v1/chat/completions/"],
+		["HEAD", "v1/models/"],
+	])("D32: %s %s, with a slash at its end, is 404 and no job", async (method, rest) => {
+		const path = `/v2/${ep}/openai/${rest}`;
+		const answer = await call(service.url, path, { method, ...(method === "POST" && { body: BODY }) });
+		expect(answer.status).toBe(404);
+		if (method !== "HEAD")
+			expect(expectOpenAIError(answer, 404, "openai_path_not_found").message).toBe(
+				`There is no ${method} ${path}: no path of OpenAI's API ends with a slash.`,
+			);
+		expect((await call(service.url, `/v2/${ep}/health`)).json.jobs.inQueue).toBe(0);
+	});
 });
