@@ -88,11 +88,15 @@ export async function requestIn({ line, bytes }: Line, path: string): Promise<Ba
 		return fault("url_mismatch", `The member url must be ${path}, the endpoint of the batch.`, "url");
 	if (body?.kind !== "object") return fault("invalid_request", "The member body must be an object.", "body");
 	const part = bytes.subarray(body.start, body.end);
-	const inner = await scanned(part, ["stream"]);
+	const inner = await scanned(part, ["stream", "background"]);
 	if (!inner.ok)
 		return fault("invalid_request", "The member body is nested too deep or has too long a number.", "body");
 	if (inner.members["stream"]?.kind === "true")
 		return fault("invalid_request", "The member body.stream must not be true: answers go into a file.", "body.stream");
+	if (inner.members["background"]?.kind === "true") {
+		const message = "The member body.background must not be true: the answer would be one that still waits.";
+		return fault("invalid_request", message, "body.background");
+	}
 	return { customId, body: part.length >= LARGE_BYTES ? [part.slice()] : textOf(bytes, body) };
 }
 

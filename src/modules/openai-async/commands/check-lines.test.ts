@@ -29,6 +29,7 @@ it.each<[string, string, string]>([
 	["no body", line({ custom_id: "b", body: undefined }), "body is missing."],
 	["a list as body", line({ custom_id: "b", body: [1] }), "body must be a JSON object, not [1]."],
 	["a stream", line({ custom_id: "b", body: { stream: true } }), "body.stream must not be true"],
+	["a background response", line({ custom_id: "b", body: { background: true } }), "body.background must not be true"],
 	["a custom_id again", line(), 'custom_id "a" is that of line 1 too.'],
 ])("D57: a line with %s is named with its member", async (_, faulty, sentence) => {
 	const { faults, requests } = await checkLines(linesFrom(line(), faulty, line({ custom_id: "z" })), undefined);

@@ -81,10 +81,11 @@ function valueFault(name: string, text: string | undefined, value: string | unde
 }
 
 function bodyFault(text: string | undefined): string | undefined {
-	const body = membersOf(text ?? "null", ["stream"]);
+	const body = membersOf(text ?? "null", ["stream", "background"]);
 	if (!body.ok || !body.object) return mustBe("body", "a JSON object", text);
-	return body.texts["stream"] === "true"
-		? "body.stream must not be true: the answer of a request is one text."
+	if (body.texts["stream"] === "true") return "body.stream must not be true: the answer of a request is one text.";
+	return body.texts["background"] === "true"
+		? "body.background must not be true: the answer would be one that still waits."
 		: undefined;
 }
 

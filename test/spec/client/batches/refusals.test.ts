@@ -98,6 +98,7 @@ describe("the lines of its file", () => {
 			line("ok"),
 			line("ok"),
 			line("x".repeat(513)),
+			line("bg", { background: true }),
 			`{"custom_id":"deep","method":"POST","url":"${PATH}","body":{"a":${"[".repeat(600)}${"]".repeat(600)}}}`,
 		];
 		const batch = await run(service, client, lines);
@@ -113,7 +114,8 @@ describe("the lines of its file", () => {
 			["invalid_request", 7, "body.stream"],
 			["duplicate_custom_id", 9, "custom_id"],
 			["invalid_request", 10, "custom_id"],
-			["invalid_json_line", 11, null],
+			["invalid_request", 11, "body.background"],
+			["invalid_json_line", 12, null],
 		]);
 		expect(batch.errors!.data![7]!.message).toContain("line 8");
 	});
