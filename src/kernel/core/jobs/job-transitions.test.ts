@@ -61,6 +61,11 @@ describe("step", () => {
 		expect(done).not.toHaveProperty("stop");
 	});
 
+	it("D7, D58: a loss of a job of /openai drops all chunks, whatever a reader of /stream has got", () => {
+		expect(after(running({ operation: "openai" }), "lose", { now: T + 900 }).chunks).toBe("all");
+		expect(after(running({ operation: "openai" }), "release", { now: T + 900 }).chunks).toBe("all");
+	});
+
 	it("D16: a loss counts, joins the front, drops undelivered chunks, and its attempt stays open", () => {
 		const lost = after(running(), "lose", { now: T + 900 });
 		expect(lost).toMatchObject({

@@ -93,7 +93,8 @@ export function transition(job: Job, on: JobEvent, context: EventContext): Trans
 			case "front":
 			case "back":
 				result.place = effect;
-				if (effect === "front") result.chunks = "undelivered";
+				// Each reader of /openai begins at the first chunk, whatever a reader of /stream has got (D7).
+				if (effect === "front") result.chunks = job.operation === "openai" ? "all" : "undelivered";
 				if (context.keepsDeadline !== true) after.queuedAt = now;
 				after.worker = after.release = after.startedAt = after.endedAt = after.leaseUntil = undefined;
 				Object.assign(after, NAMED);

@@ -18,11 +18,11 @@ function visible<Row extends JobRow>(unit: ReadUnit<Row>, q: JobKey & { now: num
 	const row = unit.records.find(q);
 	const projected = row && unit.transitions.project(row, q.now);
 	if (!projected || projected.job.erased) return undefined;
-	const dropped = projected.steps.some((step) => step.chunks === "undelivered");
+	const dropped = (which: "undelivered" | "all"): boolean => projected.steps.some(({ chunks }) => chunks === which);
 	return {
 		row,
 		state: projected.job.state,
-		end: dropped ? unit.chunks.undelivered(row) : row.nextChunk,
+		end: dropped("all") ? 0 : dropped("undelivered") ? unit.chunks.undelivered(row) : row.nextChunk,
 	};
 }
 
