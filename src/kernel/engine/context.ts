@@ -65,8 +65,8 @@ export interface Hooks {
 	/** Workers that an endpoint should have although no job waits that would start one. */
 	wantedWorkers?: (endpoint: string) => number;
 	/**
-	 * The whole body of a webhook that is not that of a job, for each attempt to deliver it. Undefined, at once or later:
-	 * the stored one. Rejects as the store does.
+	 * The whole body of a webhook that is not that of a job, for each attempt to deliver it. Undefined at once: the
+	 * stored one; later: nothing is sent, because the result was erased. Rejects as the store does.
 	 */
 	webhookBody?: (delivery: DueDelivery) => Promise<JsonText | undefined> | undefined;
 	/** Why nothing can ever be sent to the address of a submission's webhook. Undefined if it can. */

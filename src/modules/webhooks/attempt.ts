@@ -85,8 +85,8 @@ async function answerTo(
 
 /** Undefined if the result was erased. */
 async function bodyOf({ hooks, store }: WebhooksContext, delivery: DueDelivery): Promise<JsonText | undefined> {
-	const own = await hooks.webhookBody?.(delivery);
-	if (own !== undefined) return own;
+	const own = hooks.webhookBody?.(delivery);
+	if (own !== undefined) return await own;
 	const { id, url, body: claimed, inputBytes } = delivery;
 	const stored = claimed ?? (await store.webhooks.body({ id }));
 	if (stored === undefined) return undefined;

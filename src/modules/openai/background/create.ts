@@ -20,6 +20,12 @@ import { MARK } from "./stored.ts";
 /** How long a result is kept without `store: true`, ms: enough to poll for it, as at OpenAI. */
 const UNSTORED_MS = 600_000;
 
+/**
+ * How long the record of a response with a webhook is kept at least, ms: longer than its delivery, which is kept for 7
+ * days and repeated for up to 12. The record says that its body is OpenAI's.
+ */
+const DELIVERY_MS = 20 * 86_400_000;
+
 const REFUSED = {
 	previous_response_id: "cannot be used with background; send the earlier items in input.",
 	conversation: "cannot be used with background; send the earlier items in input.",
@@ -54,7 +60,7 @@ export async function createBackground(kernel: Kernel, call: Call<"endpoint">, b
 		operation: "openai",
 		options: { lowPriority: false, s3Config: false, ttlMs: DEFAULT_TTL_MS, ...(webhook !== undefined && { webhook }) },
 		input: inputOf(body, members, flags),
-		kept: { retainMs: retentionFor(endpoint, flags), recordMs: endpoint.retention.records },
+		kept: retentionFor(endpoint, { store: flags.store, webhook }),
 		trace: call.trace && traceText(call.trace.context),
 		requestId: call.res.sentRequestId,
 		stored: onStored(call),
@@ -92,10 +98,16 @@ function webhookIn({ engine }: Call, body: ScannedBody, { webhook }: Members<"we
 	return url;
 }
 
-/** How long the result is kept. A shorter retention of the endpoint holds also without `store`. */
-function retentionFor(endpoint: Endpoint, { store }: { store: boolean }): number {
+/** How long result and record are kept. A shorter retention of the endpoint holds also without `store`. */
+function retentionFor(
+	endpoint: Endpoint,
+	{ store, webhook }: { store: boolean; webhook: string | undefined },
+): { retainMs: number; recordMs: number } {
 	const most = retentionOf(endpoint, "run");
-	return store ? most : Math.min(most, UNSTORED_MS);
+	const { records } = endpoint.retention;
+	// The receiver of a webhook reads the result.
+	if (webhook !== undefined) return { retainMs: most, recordMs: Math.max(records, DELIVERY_MS) };
+	return { retainMs: store ? most : Math.min(most, UNSTORED_MS), recordMs: records };
 }
 
 /** The request as the client sent it, but that the worker neither runs it in the background nor stores it. */

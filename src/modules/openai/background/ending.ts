@@ -35,6 +35,15 @@ export async function endingOf(d: Context, found: JobRecord, shown: Shown, readi
 	return log.ending(found, at);
 }
 
+/** What {@link endingOf} finds, of a job that has completed without chunks. */
+export async function endingOfResult(d: Context, found: JobRecord, shown: Shown, reading: Reading): Promise<Ending> {
+	const whole = await wholeResult(d, found, shown, reading);
+	if (whole) return whole;
+	const log = eventLog(shown);
+	for await (const _ of resultEvents(d, found, log, reading));
+	return log.ending(found, endedAt(d, found.job));
+}
+
 /** The response of a worker that has sent one object. */
 async function wholeResult(d: Context, found: JobRecord, shown: Shown, reading: Reading): Promise<Ending | undefined> {
 	const single = await inSlices(singleResult(await outputIn(d, found, reading)));

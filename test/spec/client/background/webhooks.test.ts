@@ -6,6 +6,7 @@ import { call, folder, type Folder, startService, type TestService } from "../..
 import { type Received, webhookReceiver, type WebhookReceiver } from "../../../support/webhook-receiver.ts";
 import { endWith, handWorker, submitted } from "../../hand-worker.ts";
 import { clientOf } from "../files/files-client.ts";
+import { asTimePasses } from "../openai/answers.ts";
 import { created, eventsOf, streamOf, workersResponse } from "./background-client.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
@@ -29,9 +30,9 @@ afterEach(async () => {
 	place.remove();
 });
 
-async function begin(): Promise<void> {
+async function begin(settings: object = {}): Promise<void> {
 	service = await startService({
-		endpoints: { ep: { webhookSecret: SECRET } },
+		endpoints: { ep: { webhookSecret: SECRET, ...settings } },
 		settings: { webhooks: { allowPrivateNetworks: true } },
 		clock,
 		in: place,
@@ -111,4 +112,54 @@ it("D58, D21: one that is cancelled sends it too, and a job of /run sends its ow
 	const job = await submitted(service, "ep", { input: {}, webhook: receiver.url });
 	await call(service.url, `/v2/ep/cancel/${job}`, { method: "POST" });
 	expect(JSON.parse((await next(2)).body.toString())).toMatchObject({ id: job, status: "CANCELLED", input: {} });
+});
+
+/** Two attempts two minutes apart; the result is removed after one, with `records: 0` the record too. */
+const SHORT = { webhooks: { schedule: [120_000] }, retention: { run: 60_000, records: 0 } };
+
+async function restarted(settings: object): Promise<void> {
+	await endWith(service, clock);
+	await begin(settings);
+}
+
+it.each([
+	["completed", { output: workersResponse("Boats") }],
+	["incomplete", { output: [workersResponse("Bo", { status: "incomplete" })] }],
+	["failed", { output: { object: "error", message: "no", code: 404 } }],
+	["failed", { output: "Boats" }],
+	["failed", { error: "broke" }],
+])(
+	"D58, D21: an attempt after its result and record were removed says %s as the first one did",
+	async (type, report) => {
+		await restarted(SHORT);
+		status = 500;
+		const id = await ended(report);
+		const first = await unwrapped(await next(1));
+		expect(first).toMatchObject({ type: `response.${type}`, data: { id } });
+		status = 200;
+		expect(await unwrapped(await next(2))).toEqual(first);
+		expect((await call(service.url, `/v2/ep/openai/v1/responses/${id}`)).status).toBe(404);
+	},
+);
+
+it("D58, D21: nothing is sent that is not known: of a stream whose events were removed", async () => {
+	await restarted(SHORT);
+	status = 500;
+	const { id } = await streamOf(client, { webhook: receiver.url });
+	const worker = await handWorker(service, "ep");
+	const job = await worker.takeThis(id.slice("resp_".length));
+	await worker.chunk(job.id, { output: eventsOf(["Bo"]) });
+	await worker.done(job.id, {});
+	expect(await unwrapped(await next(1))).toMatchObject({ type: "response.completed", data: { id } });
+	const failed = service.next("webhook.failed", ({ retryMs }) => retryMs === undefined);
+	await clock.leap(130_000);
+	expect(await asTimePasses(clock, failed)).toMatchObject({ reason: expect.stringContaining("was erased") });
+	expect(receiver.received).toHaveLength(1);
+});
+
+it("D58, D9: its result is there for the receiver as long as that of /run, without store too", async () => {
+	const id = await ended({ output: workersResponse("Boats") });
+	await next(1);
+	await clock.leap(1_700_000);
+	expect(await client.responses.retrieve(id)).toMatchObject({ status: "completed", store: false });
 });
