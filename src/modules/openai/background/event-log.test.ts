@@ -137,4 +137,33 @@ describe("the events of a response", () => {
 		expect(status).toBe("incomplete");
 		expect(JSON.parse(response as string)).toMatchObject({ id: "resp_ours", status: "incomplete", n: 1 });
 	});
+
+	it.each([
+		["completed", "failed"],
+		["incomplete", "completed"],
+		["failed", "in_progress"],
+	])("D58: a last event %s whose response says %s: the event counts, in it and in the response", (type, status) => {
+		const [last] = all([sse(`response.${type}`, { response: { ...RESPONSE, status } })]).slice(-1);
+		expect(last!.type).toBe(`response.${type}`);
+		const { response } = JSON.parse(last!.data);
+		expect(response).toMatchObject({ id: "resp_ours", status: type, n: 1 });
+		const log = eventLog(SHOWN);
+		expect([...log.chunk(0, JSON.stringify(sse(`response.${type}`, { response: { ...RESPONSE, status } })))]).toEqual(
+			[],
+		);
+		const ending = log.ending(ended("COMPLETED", 1), 6);
+		expect([ending.status, JSON.parse(ending.response as string)]).toEqual([type, response]);
+	});
+
+	it.each([[{}], [{ response: 1 }], [{ response: { object: "other" } }], [{ response: [] }]])(
+		"D58: a last event with %j has no response, and is a failure",
+		(members) => {
+			const last = all([sse("response.completed", members)]).at(-1)!;
+			expect([last.number, last.type]).toEqual([2, "response.failed"]);
+			expect(JSON.parse(last.data).response).toMatchObject({
+				status: "failed",
+				error: { message: expect.stringContaining("no response") },
+			});
+		},
+	);
 });

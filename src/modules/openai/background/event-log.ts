@@ -16,6 +16,7 @@ import {
 	renumbered,
 	responseIn,
 	type Shown,
+	withResponse,
 	workersResponse,
 } from "./response.ts";
 import type { Status } from "./routes.ts";
@@ -30,7 +31,7 @@ export interface LogEvent {
 	data: string;
 }
 
-/** The last event. `data`: what the worker has sent. */
+/** The last event. `data`: what the worker has sent, with the response as it is shown. */
 interface Final {
 	number: number;
 	status: FinalStatus;
@@ -40,6 +41,7 @@ interface Final {
 }
 
 const NO_END = "The worker ended its stream without a final event.";
+const NO_RESPONSE = "The worker's last event has no response.";
 const TOO_LARGE = `The worker's stream has an event of more than ${RESULT_LIMIT} bytes.`;
 
 /** What the service has made itself. */
@@ -81,8 +83,11 @@ export function eventLog(shown: Shown) {
 	function* event({ type, data }: { type: string; data: string }): Generator<LogEvent> {
 		if (type === "response.created" || type === "response.queued") return;
 		const status = FINAL.find((each) => type === `response.${each}`);
-		if (status) final = { number: next++, status, data };
-		else {
+		if (status) {
+			const whole = withResponse(data, status, shown);
+			if (whole === undefined) fail(NO_RESPONSE);
+			else final = { number: next++, status, data: whole };
+		} else {
 			if (type === "error") said = messageIn(data);
 			const number = next++;
 			yield { number, type, data: renumbered(data, number, shown) };
@@ -161,10 +166,8 @@ export function eventLog(shown: Shown) {
 	/** The response of a job that has ended. */
 	function ending(found: JobRecord, completedAt: number | null): Ending {
 		const { status, data, response, message } = end(found);
-		if (response !== undefined) return { status, response };
-		const inner = data === undefined ? undefined : responseIn(data);
-		const workers = inner === undefined ? undefined : atOnce(workersResponse(inner, shown, status));
-		return workers ?? { status, response: ownObject(shown, status, { message, completedAt }) };
+		const workers = response ?? (data === undefined ? undefined : responseIn(data));
+		return { status, response: workers ?? ownObject(shown, status, { message, completedAt }) };
 	}
 }
 

@@ -101,22 +101,23 @@ export interface Ending {
 const NAMES = ["id", "object", "created_at", "background", "store", "status"] as const;
 
 /**
- * The response of a worker, with our id. Undefined for what is none. A status that is not final is replaced: clients
- * would wait for another one. Yields after each block.
+ * The response of a worker, with our id. Undefined for what is none. `status`: what its event says; without one its
+ * own, or `completed` if that is not final: clients would wait for another one. Yields after each block.
  */
 export function* workersResponse(
 	text: JsonText,
 	shown: Shown,
-	otherwise: FinalStatus = "completed",
+	status?: FinalStatus,
 ): Generator<void, Ending | undefined> {
 	const blocks = blocksOf(text);
 	const members = yield* membersOf(blocks, NAMES);
 	const word = (name: "object" | "status"): unknown =>
 		members?.[name]?.kind === "string" ? JSON.parse(partOf(blocks, members[name])) : undefined;
 	if (!members || word("object") !== "response") return undefined;
-	const own = FINAL.find((each) => each === word("status"));
-	const changed = withMembers(blocks, members, { ...ours(shown), ...(own ? {} : { status: `"${otherwise}"` }) });
-	return { status: own ?? otherwise, response: typeof text === "string" ? stringOf(changed) : changed };
+	const own = word("status");
+	const is = status ?? FINAL.find((each) => each === own) ?? "completed";
+	const changed = withMembers(blocks, members, { ...ours(shown), ...(is === own ? {} : { status: `"${is}"` }) });
+	return { status: is, response: typeof text === "string" ? stringOf(changed) : changed };
 }
 
 const ours = ({ id, createdAt, store }: Shown): Record<string, string> => ({
@@ -137,6 +138,15 @@ export function renumbered(data: string, number: number, shown: Shown): string {
 		values["response"] = stringOf(withMembers(inner, atOnce(membersOf(inner, NAMES))!, ours(shown)));
 	}
 	return stringOf(withMembers(blocks, members, values));
+}
+
+/** The data of a last event, with its response as it is shown. Undefined without one. */
+export function withResponse(data: string, status: FinalStatus, shown: Shown): string | undefined {
+	const blocks = blocksOf(data);
+	const members = atOnce(membersOf(blocks, ["response"] as const))!;
+	const { response } = members;
+	const ending = response && atOnce(workersResponse(partOf(blocks, response), shown, status));
+	return ending && stringOf(withMembers(blocks, members, { response: ending.response as string }));
 }
 
 /** The response in the data of an event, if it has one. */
