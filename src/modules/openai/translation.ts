@@ -49,8 +49,8 @@ const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
 /** No white space of JSON is greater. */
 const SPACE = 0x20;
 
-/** Elements are views of the blocks; undefined after each block. */
-function* elementsIn(blocks: JsonBlocks): Generator<JsonBlocks | undefined> {
+/** The elements of a list, as views of the blocks; undefined after each block. */
+export function* elementsIn(blocks: JsonBlocks): Generator<JsonBlocks | undefined> {
 	let depth = 0;
 	let quoted = false;
 	let escaped = false;

@@ -1,9 +1,10 @@
 /** `/responses/{id}` of background responses (D58). */
 import { badQuery, ApiError } from "../../../kernel/core/errors.ts";
 import { isFinal } from "../../../kernel/core/jobs/job-states.ts";
+import { cut } from "../../../kernel/lib/json/json-text.ts";
 import { answer } from "../../../kernel/http/exchange/answer.ts";
 import { type Call, isHead, valueOf } from "../../../kernel/http/exchange/call.ts";
-import { headOnly, JSON_HEADERS } from "../../../kernel/http/exchange/reply.ts";
+import { headOnly, inSlices, JSON_HEADERS } from "../../../kernel/http/exchange/reply.ts";
 import { EVENT_STREAM } from "../../../kernel/http/exchange/server-sent-events.ts";
 import { permit, principalOf } from "../../../kernel/http/gates/auth.ts";
 import { holdNow } from "../../../kernel/http/memory/call-memory.ts";
@@ -11,8 +12,8 @@ import type { HandlersOf } from "../../../kernel/http/server/route.ts";
 import type { Kernel } from "../../../kernel/module.ts";
 import { endingOf } from "./ending.ts";
 import { readingOf, sendEvents } from "./follow.ts";
-import { itemsOf, pageOf } from "./input-items.ts";
-import { partOf } from "./members.ts";
+import { pageOf } from "./input-items.ts";
+import { oneBlock } from "./members.ts";
 import { jobOf, ownObject, responseId } from "./response.ts";
 import { AFTER, type BACKGROUND_ROUTES, LIMIT, ORDER, STARTING_AFTER, STREAM } from "./routes.ts";
 import { notFound, type StoredResponse, storedResponse } from "./stored.ts";
@@ -93,13 +94,13 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 			const q = { after: valueOf(call, AFTER), limit: valueOf(call, LIMIT), order: valueOf(call, ORDER) ?? "desc" };
 			const { body, members } = await found(call, job);
 			if (isHead(call)) return headOnly(call.res, JSON_HEADERS);
-			const input = members.input && partOf(body, members.input);
-			holdNow(call, call.holds.bytes + 4 * (input?.length ?? 0));
-			const listed = pageOf(itemsOf(input, response), q);
-			if (!listed) throw badQuery(AFTER.name, q.after!, "the id of an item of this response");
-			const { page, hasMore } = listed;
-			const ids = { first_id: page.at(0)?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more: hasMore };
-			const data = page.map(({ text }) => text).join(",");
+			const input = members.input && oneBlock(cut(body, members.input.start, members.input.end));
+			holdNow(call, call.holds.bytes + 2 * (input?.length ?? 0));
+			const page = await inSlices(pageOf(input, response, q));
+			if (!page) throw badQuery(AFTER.name, q.after!, "the id of an item of this response");
+			const { items, hasMore } = page;
+			const ids = { first_id: items.at(0)?.id ?? null, last_id: items.at(-1)?.id ?? null, has_more: hasMore };
+			const data = items.map(({ text }) => text).join(",");
 			await answer(call, `{"object":"list","data":[${data}],${JSON.stringify(ids).slice(1)}`);
 		},
 

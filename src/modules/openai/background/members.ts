@@ -8,6 +8,17 @@ export function blocksOf(text: JsonText): Blocks {
 	return typeof text === "string" ? [new TextEncoder().encode(text)] : text;
 }
 
+/** Copies blocks into one. */
+export function oneBlock(blocks: Blocks): Uint8Array {
+	const whole = new Uint8Array(sizeOf(blocks));
+	let at = 0;
+	for (const block of blocks) {
+		whole.set(block, at);
+		at += block.length;
+	}
+	return whole;
+}
+
 export type Members<Name extends string> = Readonly<Partial<Record<Name, JsonMember>>>;
 
 /** Finds members of an object. Undefined for other values. Yields after each block. */

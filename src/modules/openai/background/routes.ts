@@ -46,6 +46,7 @@ export const STARTING_AFTER = whole("starting_after", {
 	description: "Only events with a higher sequence_number. With stream.",
 });
 
+/** An id of an item that this does not take is replaced. */
 export const AFTER = text("after", 200, "Id of the last item of the page before.");
 export const ORDER = word("order", ["asc", "desc"], "As in the request, or the last item first (default).");
 export const LIMIT = whole("limit", {
