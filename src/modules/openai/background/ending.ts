@@ -3,7 +3,7 @@ import type { AdmitOutput } from "../../../kernel/core/jobs/job-view.ts";
 import { isFinal } from "../../../kernel/core/jobs/job-states.ts";
 import { LARGE_BYTES, sizeOf, stringOf } from "../../../kernel/lib/json/json-text.ts";
 import { inSlices } from "../../../kernel/http/exchange/reply.ts";
-import type { BoundedRead } from "../../../kernel/engine/jobs/stream/stream.ts";
+import type { BoundedRead, StreamPart } from "../../../kernel/engine/jobs/stream/stream.ts";
 import type { Caller } from "../../../kernel/engine/jobs/wait.ts";
 import type { Kernel } from "../../../kernel/module.ts";
 import type { JobRecord } from "../../../kernel/store/contract/jobs.ts";
@@ -74,12 +74,29 @@ async function* completedEvents(
 	const bounded = reading.bounded(() => 2 * log.size);
 	for (let from = 0; ; ) {
 		const part = await d.jobs.streamFrom({ endpoint, id, from, waitMs: 0, caller: reading.caller, bounded });
-		const first = part.next - part.chunks.length;
-		for (const [index, chunk] of part.chunks.entries()) yield* log.chunk(first + index, outputOf(chunk));
+		yield* chunkEvents(log, part);
 		from = part.next;
 		if (isFinal(part.state) || part.chunks.length === 0) break;
 	}
 	yield* log.hasChunks ? log.rest() : resultEvents(d, found, log, reading);
+}
+
+/** Events between two turns of the event loop. */
+const EACH = 100;
+
+/** Takes the chunks of a part into the log. Other requests run in between: a chunk may have many thousand events. */
+export async function* chunkEvents(
+	log: Pick<EventLog, "chunk">,
+	{ chunks, next }: Pick<StreamPart, "chunks" | "next">,
+): AsyncGenerator<LogEvent> {
+	const first = next - chunks.length;
+	let count = 0;
+	for (const [index, chunk] of chunks.entries())
+		for (const event of log.chunk(first + index, outputOf(chunk))) {
+			yield event;
+			count += 1;
+			if (count % EACH === 0) await new Promise((resolve) => setImmediate(resolve));
+		}
 }
 
 /** Takes the result of a job without chunks. */

@@ -81,10 +81,13 @@ export function eventReader() {
 }
 
 const NAMES = ["type", "object"] as const;
+const IS_OBJECT = /^\s*\{/;
 /** One line of `event:`. */
 const TYPE = /^[\w.:-]{1,100}$/;
 
 function sentIn(data: string): Sent | undefined {
+	// Before it is scanned: a chunk may have half a million values that are none.
+	if (!IS_OBJECT.test(data)) return undefined;
 	const blocks = blocksOf(data);
 	const members = atOnce(membersOf(blocks, NAMES));
 	if (!members) return undefined;

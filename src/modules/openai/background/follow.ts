@@ -16,8 +16,7 @@ import { onOneLine } from "../event-text.ts";
 import { failureByEnd } from "../failures.ts";
 import { CHECK_MS, type JobName, READ_BYTES } from "../reply.ts";
 import { slicesOf, waitsAgain } from "../stream.ts";
-import { outputOf } from "../translation.ts";
-import { endingOf, type Reading, resultEvents } from "./ending.ts";
+import { chunkEvents, endingOf, type Reading, resultEvents } from "./ending.ts";
 import { eventLog, type LogEvent, ownEvent } from "./event-log.ts";
 import { endedAt, ownObject, type Shown } from "./response.ts";
 
@@ -31,17 +30,20 @@ export interface Following {
 	after: number;
 }
 
-export function readingOf(call: Call): Reading {
+/** The members that a response repeats are held besides what is read. */
+export function readingOf(call: Call, { repeated }: Shown): Reading {
 	return {
 		caller: call.caller,
 		admit: admitOutput(call),
-		bounded: (kept) => boundedReads(call, READ_BYTES, kept),
+		bounded: (kept) => boundedReads(call, READ_BYTES, () => repeated.length + kept()),
 	};
 }
 
 /** Resolves when all events were sent or the client has disconnected, which leaves the job as it is. */
 export async function sendEvents(kernel: Kernel, call: Call, q: Following): Promise<void> {
 	const { res, caller } = call;
+	// Of a large request only these are left.
+	holdNow(call, q.shown.repeated.length);
 	res.writeHead(200, EVENT_STREAM);
 	res.flushHeaders();
 	try {
@@ -102,7 +104,7 @@ async function* unstreamed(kernel: Kernel, call: Call, { job, shown }: Following
 	const found = await recordOf(kernel, job);
 	if (!isRunning && found.job.startedAt !== undefined)
 		yield ownEvent(IN_PROGRESS, "response.in_progress", ownObject(shown, "in_progress"));
-	const { status, response } = await endingOf(kernel, found, shown, readingOf(call));
+	const { status, response } = await endingOf(kernel, found, shown, readingOf(call, shown));
 	const type = `response.${status}`;
 	if (typeof response === "string") return yield ownEvent(ENDED, type, onOneLine(response));
 	const head = `{"type":"${type}","sequence_number":${ENDED},"response":`;
@@ -114,7 +116,7 @@ async function* streamed(kernel: Kernel, call: Call, { job, shown }: Following):
 	const { jobs } = kernel;
 	const { caller } = call;
 	const log = eventLog(shown);
-	const reading = readingOf(call);
+	const reading = readingOf(call, shown);
 	const bounded = reading.bounded(() => 2 * log.size);
 	yield* log.opening();
 	const follower = call.engine.jobs.follow(job);
@@ -136,10 +138,9 @@ async function* streamed(kernel: Kernel, call: Call, { job, shown }: Following):
 					continue;
 				}
 			}
-			const first = part.next - part.chunks.length;
-			for (const [index, chunk] of part.chunks.entries()) yield* log.chunk(first + index, outputOf(chunk));
+			yield* chunkEvents(log, part);
 			at = Math.max(at, part.next);
-			holdNow(call, 2 * log.size);
+			holdNow(call, shown.repeated.length + 2 * log.size);
 			if (isFinal(part.state)) break;
 			if (part.chunks.length === 0) yield "waiting";
 		}

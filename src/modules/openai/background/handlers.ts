@@ -14,7 +14,7 @@ import { endingOf } from "./ending.ts";
 import { readingOf, sendEvents } from "./follow.ts";
 import { pageOf } from "./input-items.ts";
 import { oneBlock } from "./members.ts";
-import { jobOf, ownObject, responseId } from "./response.ts";
+import { jobOf, ownObject, responseId, type Shown } from "./response.ts";
 import { AFTER, type BACKGROUND_ROUTES, LIMIT, ORDER, STARTING_AFTER, STREAM } from "./routes.ts";
 import { notFound, type StoredResponse, storedResponse } from "./stored.ts";
 
@@ -39,11 +39,16 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 		return await storedResponse(kernel, call, { endpoint, id: job });
 	}
 
+	/** A function of its own: the frame of a stream would keep the whole request. */
+	async function shownNow(call: OneCall, job: string): Promise<Shown> {
+		return (await found(call, job)).shown;
+	}
+
 	/** Sends the response as it is now. */
 	async function show(call: OneCall, { found: job, shown }: StoredResponse): Promise<void> {
 		const { state } = job.job;
 		if (!isFinal(state)) return await answer(call, ownObject(shown, state === "IN_QUEUE" ? "queued" : "in_progress"));
-		const { response } = await endingOf(kernel, job, shown, readingOf(call));
+		const { response } = await endingOf(kernel, job, shown, readingOf(call, shown));
 		await answer(call, response);
 	}
 
@@ -59,10 +64,12 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 			const job = jobOf(call.params.response);
 			if (job === undefined) return await passOn(call);
 			const [stream, after = -1] = [valueOf(call, STREAM), valueOf(call, STARTING_AFTER)];
-			const stored = await found(call, job);
-			if (isHead(call)) return headOnly(call.res, stream ? EVENT_STREAM : JSON_HEADERS);
-			if (!stream) return await show(call, stored).catch(orNotFound(job));
-			const { shown } = stored;
+			if (isHead(call)) {
+				await found(call, job);
+				return headOnly(call.res, stream ? EVENT_STREAM : JSON_HEADERS);
+			}
+			if (!stream) return await show(call, await found(call, job)).catch(orNotFound(job));
+			const shown = await shownNow(call, job);
 			await sendEvents(kernel, call, { job: { endpoint: call.params.endpoint, id: job }, shown, after });
 		},
 

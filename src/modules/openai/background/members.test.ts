@@ -11,13 +11,17 @@ const name = fc.oneof(fc.constantFrom(...NAMES, "a", 'quoted"name', "é"), fc.st
 
 /** Texts of objects with any white space, and the blocks that they were cut into. */
 const objects = fc
-	.tuple(fc.uniqueArray(fc.tuple(name, value, spaces), { selector: ([each]) => each, maxLength: 6 }), spaces, fc.nat())
-	.map(([members, space, at]) => {
+	.tuple(
+		fc.uniqueArray(fc.tuple(name, value, spaces), { selector: ([each]) => each, maxLength: 6 }),
+		spaces,
+		fc.array(fc.nat(), { minLength: 1, maxLength: 5 }),
+	)
+	.map(([members, space, cuts]) => {
 		const texts = members.map(([key, json, gap]) => [gap, JSON.stringify(key), gap, ":", gap, json, gap].join(""));
 		const text = [space, "{", space, texts.join(","), space, "}", space].join("");
 		const bytes = new TextEncoder().encode(text);
-		const cut = at % (bytes.length + 1);
-		return { text, blocks: [bytes.subarray(0, cut), bytes.subarray(cut)] };
+		const at = [0, ...cuts.map((each) => each % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b);
+		return { text, blocks: at.slice(1).map((end, index) => bytes.subarray(at[index], end)) };
 	});
 
 const found = (blocks: readonly Uint8Array[]) => atOnce(membersOf(blocks, NAMES))!;
@@ -47,6 +51,26 @@ describe("members of a text", () => {
 				}
 			}),
 		);
+	});
+
+	it("D41: white space of megabytes around a member is read once", () => {
+		const space = " ".repeat(20_000);
+		const bytes = new TextEncoder().encode(`{"a":1${space},${space}"webhook"${space}:${space}null${space}}`);
+		const size = 100;
+		const blocks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+			bytes.subarray(n * size, (n + 1) * size),
+		);
+		let reads = 0;
+		const counted = new Proxy(blocks, {
+			get(target, key, receiver) {
+				reads += 1;
+				return Reflect.get(target, key, receiver) as unknown;
+			},
+		});
+		const { webhook } = found(blocks);
+		const edit = removal(counted, webhook!);
+		expect(JSON.parse(text8(blocksOf(edited(blocks, [edit]))))).toEqual({ a: 1 });
+		expect(reads).toBeLessThan(20 * blocks.length);
 	});
 
 	it("of duplicates the last is set, as parsers read it", () => {

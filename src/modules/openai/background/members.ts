@@ -95,29 +95,37 @@ export function removal(blocks: Blocks, value: Pick<JsonMember, "start" | "end">
 	const colon = byteFrom(blocks, value.start - 1, -1).at;
 	const close = byteFrom(blocks, colon - 1, -1).at;
 	// A name that is known has no quote within.
-	let start = close - 1;
-	while (byteAt(blocks, start) !== QUOTE) start -= 1;
+	const name = cut(blocks, Math.max(0, close - MAX_NAME), close).flatMap((block) => [...block]);
+	const start = close - name.length + name.lastIndexOf(QUOTE);
 	const after = byteFrom(blocks, value.end, 1);
 	if (after.byte === COMMA) return { start, end: after.at + 1, text: "" };
 	const before = byteFrom(blocks, start - 1, -1);
 	return { start: before.byte === COMMA ? before.at : start, end: value.end, text: "" };
 }
 
+/** Bytes of a name that is removed, at most; each character may be written as an escape of 6 bytes. */
+const MAX_NAME = 200;
+
 const [QUOTE, COMMA, OBJECT_END, SPACE] = [0x22, 0x2c, 0x7d, 0x20];
 
-function byteAt(blocks: Blocks, at: number): number | undefined {
-	let from = 0;
-	for (const block of blocks) {
-		if (at < from + block.length) return block[at - from];
-		from += block.length;
-	}
-	return undefined;
-}
-
-/** The first byte that is no white space. */
+/** The first byte that is no white space. One pass: a request may have megabytes of it. */
 function byteFrom(blocks: Blocks, from: number, step: 1 | -1): { at: number; byte: number | undefined } {
-	for (let at = from; ; at += step) {
-		const byte = byteAt(blocks, at);
-		if (byte === undefined || byte > SPACE) return { at, byte };
+	let index = 0;
+	let base = 0;
+	while (index < blocks.length && from >= base + blocks[index]!.length) base += blocks[index++]!.length;
+	for (let at = from; index >= 0 && index < blocks.length; ) {
+		const block = blocks[index]!;
+		for (; at >= base && at < base + block.length; at += step) {
+			const byte = block[at - base]!;
+			if (byte > SPACE) return { at, byte };
+		}
+		if (step > 0) {
+			base += block.length;
+			index += 1;
+		} else {
+			index -= 1;
+			base -= blocks[index]?.length ?? 0;
+		}
 	}
+	return { at: step > 0 ? base : -1, byte: undefined };
 }
