@@ -87,7 +87,10 @@ function bytesOnOneLine(bytes: Uint8Array): Uint8Array {
 
 type Sent = LogEvent | LargeEvent | "waiting";
 
-/** The events of a response that was not created with `stream`: all are made here. */
+/**
+ * The events of a response that was not created with `stream`: all are made here. `in_progress` is there also if its
+ * worker was lost and it ended in the queue: some readers have got it.
+ */
 async function* unstreamed(kernel: Kernel, call: Call, { job, shown }: Following): AsyncGenerator<Sent> {
 	yield* eventLog(shown).opening();
 	let isRunning = false;
@@ -96,13 +99,13 @@ async function* unstreamed(kernel: Kernel, call: Call, { job, shown }: Following
 		const { job: now } = await kernel.jobs.statusSync({ ...job, ms, caller: call.caller });
 		if (call.caller.disconnected) return;
 		if (isFinal(now.state)) break;
-		if (!isRunning && now.startedAt !== undefined) {
+		if (!isRunning && now.attempt > 0) {
 			isRunning = true;
 			yield ownEvent(IN_PROGRESS, "response.in_progress", ownObject(shown, "in_progress"));
 		} else if (ms > 0) yield "waiting";
 	}
 	const found = await recordOf(kernel, job);
-	if (!isRunning && found.job.startedAt !== undefined)
+	if (!isRunning && found.job.attempt > 0)
 		yield ownEvent(IN_PROGRESS, "response.in_progress", ownObject(shown, "in_progress"));
 	const { status, response } = await endingOf(kernel, found, shown, readingOf(call, shown));
 	const type = `response.${status}`;
