@@ -30,7 +30,11 @@ export interface Api {
 	readonly url: (turn: number) => string;
 	call(url: string, q?: Call): Promise<Answer>;
 	/** Status, and what of the body arrived before the connection ended, however. */
-	open(url: string, headers: Record<string, string>): Promise<{ status?: number; text: string }>;
+	open(
+		url: string,
+		headers: Record<string, string>,
+		q?: Pick<Call, "body" | "signal">,
+	): Promise<{ status?: number; text: string }>;
 	close(): Promise<void>;
 }
 
@@ -39,6 +43,8 @@ const ANSWER_MS = 120_000;
 
 /** Pause where no server listens, ms. */
 const REFUSED_MS = 150;
+
+const JSON_TYPE = { "content-type": "application/json" };
 
 const now = (): number => performance.now();
 
@@ -70,7 +76,7 @@ export function api(urls: () => readonly string[], cuts: Cuts = () => undefined)
 				const answer = await request(url, {
 					dispatcher,
 					method: method ?? (body === undefined ? "GET" : "POST"),
-					headers: { authorization: token, "content-type": "application/json", ...headers },
+					headers: { authorization: token, ...JSON_TYPE, ...headers },
 					...(body === undefined ? {} : { body }),
 					...withCut(signal),
 				});
@@ -98,14 +104,16 @@ export function api(urls: () => readonly string[], cuts: Cuts = () => undefined)
 				return { result, from, to, status: undefined, text: "", next: undefined, json: undefined };
 			}
 		},
-		async open(url, headers) {
+		async open(url, headers, { body, signal } = {}) {
 			let status: number | undefined;
 			const pieces: Buffer[] = [];
 			try {
 				const answer = await request(url, {
 					dispatcher,
-					headers: { authorization: `Bearer ${KEY}`, ...headers },
-					...withCut(),
+					method: body === undefined ? "GET" : "POST",
+					headers: { authorization: `Bearer ${KEY}`, ...(body !== undefined && JSON_TYPE), ...headers },
+					...(body === undefined ? {} : { body }),
+					...withCut(signal),
 				});
 				status = answer.statusCode;
 				for await (const piece of answer.body) pieces.push(piece as Buffer);

@@ -89,6 +89,30 @@ export type ReportOp = JobOp & { op: "report"; kind: "complete" | "fail"; text: 
 export type ReturnOp = JobOp & { op: "return"; take: number; loss: boolean };
 /** `take`: which run of the job, counted by the harness. */
 export type ChunkOp = JobOp & { op: "chunk"; take: number; text: string };
+
+/** A background response as an answer shows it. `text`: all of it, shortened by {@link brief}. */
+export interface SeenResponse {
+	status: "queued" | "in_progress" | "completed" | "failed" | "incomplete" | "cancelled";
+	text: string;
+}
+
+/** `cancel`: the answer to a cancellation, which is an operation of its own too. */
+export type ResponseReadOp = JobOp & {
+	op: "response-read";
+	how: "get" | "cancel";
+	seen?: SeenResponse;
+	missing?: true;
+};
+/** Number, type, and what else it says: of a text its delta, of others all, shortened by {@link brief}. */
+export type ResponseEvent = [number: number, type: string, text: string];
+/** Events with higher numbers than `after`; with `seen`, the response of the last event, up to the end. */
+export type ResponseEventsOp = JobOp & {
+	op: "response-events";
+	after: number;
+	events: ResponseEvent[];
+	seen?: SeenResponse;
+	missing?: true;
+};
 /** A worker holds a job no longer, without a report. */
 export type DropOp = JobOp & { op: "drop"; why: "crash" | "stopped" | "omitted" | "suspended" };
 /** A delivery arrived, and was answered with a status. */
@@ -241,6 +265,8 @@ export type JobBoundOp =
 	| ChunkOp
 	| DropOp
 	| WebhookOp
+	| ResponseReadOp
+	| ResponseEventsOp
 	| CloseOp;
 export type Op =
 	| EndpointTerms

@@ -24,6 +24,7 @@ it("D16, D17, D28, D57: what clients and workers saw breaks no rule through part
 			operators: 2,
 			files: 2,
 			batches: 3,
+			responses: 3,
 			seed: 3,
 			ms: 7000,
 			scale: 0.1,

@@ -41,11 +41,13 @@ export interface Use {
 	files?: number;
 	/** Clients run batches, and the service is started again meanwhile. */
 	batches?: number;
+	/** Clients use background responses, as those do. */
+	responses?: number;
 }
 
 /** Rules broken by a service with such a store. */
 export async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = {}): Promise<string[]> {
-	const { ms = MS, operators = 0, files = 0, batches = 0 } = use;
+	const { ms = MS, operators = 0, files = 0, batches = 0, responses = 0 } = use;
 	const place = folder();
 	const config = join(place.path, "sluice.yaml");
 	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
@@ -81,7 +83,11 @@ export async function rulesOf(plant: Plant, names: readonly EndpointName[], use:
 	}
 	try {
 		const scale = SCALES[names[0]!] ?? SCALE;
-		const site = { urls: () => [app.url], end: () => Promise.resolve(), ...(operators + batches > 0 && { fault }) };
+		const site = {
+			urls: () => [app.url],
+			end: () => Promise.resolve(),
+			...(operators + batches + responses > 0 && { fault }),
+		};
 		const { violations } = await torture({
 			site,
 			seed: 1,
@@ -91,6 +97,7 @@ export async function rulesOf(plant: Plant, names: readonly EndpointName[], use:
 			operators,
 			files,
 			batches,
+			responses,
 			pauses: RESTARTS,
 		});
 		return violations.map(({ rule }) => rule);

@@ -1,7 +1,7 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--scale F] [--operators N] [--files N] [--batches N] [--keep FOLDER] [--failovers] [--partitions] [--stops] [--skew]
- * [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds what clients and
+ * [--scale F] [--operators N] [--files N] [--batches N] [--responses N] [--keep FOLDER] [--failovers] [--partitions]
+ * [--stops] [--skew] [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds what clients and
  * workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
  */
@@ -33,6 +33,7 @@ const { values } = parseArgs({
 		operators: { type: "string", default: "4" },
 		files: { type: "string", default: "4" },
 		batches: { type: "string", default: "4" },
+		responses: { type: "string", default: "4" },
 		keep: { type: "string", default: tmpdir() },
 		partitions: { type: "boolean", default: false },
 		stops: { type: "boolean", default: false },
@@ -72,6 +73,7 @@ const result = await torture({
 	files: Number(values.files),
 	// To a server of an earlier version they are requests for its workers.
 	batches: previous === undefined ? Number(values.batches) : 0,
+	responses: previous === undefined ? Number(values.responses) : 0,
 	workerStops: stops,
 	...(stops ? { auditAfterMs: AUDIT_AFTER_MS } : {}),
 	...(values.store === "sqlite" ? {} : { shared: { queueSlack: QUEUE_SLACK } }),

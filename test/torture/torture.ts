@@ -15,6 +15,7 @@ import { readFileTotals } from "./file-totals.ts";
 import { operators } from "./operators.ts";
 import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
+import { responseClients } from "./response-clients.ts";
 import type { Site } from "./site.ts";
 import { machineTime as time } from "./time.ts";
 import { tracker as track } from "./tracker.ts";
@@ -51,6 +52,8 @@ export interface TortureOptions {
 	files?: number;
 	/** How many run batches of requests; none by default. */
 	batches?: number;
+	/** How many use background responses; none by default. */
+	responses?: number;
 	/** Endpoints that are used; all by default. */
 	names?: readonly EndpointName[];
 	/** Pauses between faults, ms, at least and at most. */
@@ -124,12 +127,13 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const uploads = fileClients({ api, time, tracker, random: randomOf(seed + 4) });
 	const uploading = Array.from({ length: o.files ?? 0 }, (_, n) => uploads.work(`files-${n}`, submitting.signal));
 	const gaveUp = new AbortController();
-	const requests = batchClients({
-		...{ api, time, tracker, names, over: gaveUp.signal },
-		random: randomOf(seed + 5),
-		nextNumber: () => (numbers += 1),
-	});
+	const shared = { api, time, tracker, names, over: gaveUp.signal, nextNumber: () => (numbers += 1) };
+	const requests = batchClients({ ...shared, random: randomOf(seed + 5) });
 	const batches = Array.from({ length: o.batches ?? 0 }, (_, n) => requests.work(`batches-${n}`, submitting.signal));
+	const inBackground = responseClients({ ...shared, random: randomOf(seed + 6) });
+	const responses = Array.from({ length: o.responses ?? 0 }, (_, n) =>
+		inBackground.work(`responses-${n}`, submitting.signal),
+	);
 	const workers = names.flatMap((name) =>
 		Array.from({ length: PARTS[name].workers }, (_, n) =>
 			work(
@@ -218,8 +222,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const cancelAt = now() + CANCEL_MS;
 	const drained = new AbortController();
 	if (checked.violations.length === 0)
-		await Promise.race([Promise.all([...clients, ...batches]), sleep(DRAIN_MS, drained.signal)]).finally(() =>
-			drained.abort(),
+		await Promise.race([Promise.all([...clients, ...batches, ...responses]), sleep(DRAIN_MS, drained.signal)]).finally(
+			() => drained.abort(),
 		);
 	await Promise.all([...changing, ...uploading]);
 	await fault();

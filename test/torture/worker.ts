@@ -3,6 +3,7 @@
  * name what it holds, so that only what it drops on purpose is lost.
  */
 import type { Api, Answer } from "./api.ts";
+import { DELTA, LAST } from "./checker/response-rules.ts";
 import { brief, type DropOp } from "./history.ts";
 import { suspension } from "./faults/suspension.ts";
 import { type Input, returnOf } from "./plan.ts";
@@ -37,13 +38,15 @@ interface Run {
 	over: AbortController;
 	/** Named in pings. */
 	named: boolean;
+	/** It is a background response: what it reports and streams is in OpenAI's form. */
+	isResponse: boolean;
 }
 
 /** A job as the service hands it out. A server of a version before runs were numbered sends neither number. */
 interface TakenJob {
 	id: string;
-	/** Of a request of a batch: in the form of OpenAI's API. */
-	input: Input | { openai_input: Input };
+	/** Of a request of a batch, or of a background response: in the form of OpenAI's API. */
+	input: Input | { openai_input: Input; openai_background?: object };
 	run?: number;
 	attempt?: number;
 }
@@ -65,6 +68,15 @@ export interface WorkerOptions {
 	random: () => number;
 	/** Numbers all runs of the harness. */
 	nextRun: () => number;
+}
+
+/** What a worker answers to a background response has. */
+const FINISHED = { object: "response", status: "completed" } as const;
+
+/** Events of a stream with this text, or its last event, as a server sends them. */
+function eventsOf(text: string): string {
+	const end = { type: "response.completed", response: { ...FINISHED, run: text } };
+	return `data: ${JSON.stringify(text.endsWith(LAST) ? end : { type: DELTA, delta: text })}\n\n`;
 }
 
 /** Works until the signal; after a crash it begins again, under its name or another one. */
@@ -152,7 +164,8 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		tracker.record({ op: "return", by: id, job, take, loss, ...answer });
 	}
 
-	const resultOf = ({ take, input }: Run, more = "") => ({
+	const resultOf = ({ take, input, isResponse }: Run, more = "") => ({
+		...(isResponse && FINISHED),
 		n: input.n,
 		run: `${id}#${take}${more}`,
 		...((input.payload?.length ?? 0) > 100 ? { payload: input.payload } : {}),
@@ -188,11 +201,14 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 		// name their attempt: one that arrives late is not stored under the next attempt of the worker.
 		const over = AbortSignal.any([signal, run.over.signal]);
 		const numbered = run.take % 2 === 0;
-		const count = run.input.chunks ?? 0;
+		// Of a response the last one ends its events.
+		const count = (run.input.chunks ?? 0) + Number(run.isResponse);
+		const isLast = (at: number): boolean => run.isResponse && at === count - 1;
+		const textOf = (at: number): string => `${run.id}:${run.take}:${at}${isLast(at) ? LAST : ""}`;
 		for (let at = 0; at < count; ) {
 			const together = numbered ? Math.min(count - at, 1 + Math.floor(o.random() * 4)) : 1;
-			const texts = Array.from({ length: together }, (_, n) => `${run.id}:${run.take}:${at + n}`);
-			const body = texts.map((output) => JSON.stringify({ output })).join("\n");
+			const texts = Array.from({ length: together }, (_, n) => textOf(at + n));
+			const body = texts.map((text) => JSON.stringify({ output: run.isResponse ? eventsOf(text) : text })).join("\n");
 			const operation = together > 1 ? "job-stream-batch" : "job-stream";
 			const named = run.attempt === undefined ? "" : `&attempt=${run.attempt}`;
 			const query = numbered ? `?chunk=${at}${named}` : "?isStream=false";
@@ -253,13 +269,14 @@ export async function live(id: string, o: WorkerOptions, ended: AbortSignal): Pr
 	function begin({ id: jobId, input: given, attempt }: TakenJob): Run {
 		const isOfBatch = "openai_input" in given;
 		const input = isOfBatch ? given.openai_input : given;
+		const isResponse = isOfBatch && given.openai_background !== undefined;
 		const job = tracker.meet(jobId, endpoint, isOfBatch ? input.n : undefined);
 		job.runs += 1;
 		job.running += 1;
 		const over = new AbortController();
 		const back = attempt === undefined ? undefined : returnOf(input, job.runs);
 		return {
-			...{ id: jobId, take: o.nextRun(), input, job, attempt, first: job.runs === 1, over, named: true },
+			...{ id: jobId, take: o.nextRun(), input, job, attempt, first: job.runs === 1, over, named: true, isResponse },
 			back: back && { ...back, attempt: attempt! },
 		};
 	}

@@ -21,10 +21,19 @@ import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
 import { countsOfLate, LATE_RULES, type LateReports } from "./late-rules.ts";
 import { ObjectHistory } from "./object-rules.ts";
+import { RESPONSE_RULES } from "./response-rules.ts";
 import { RETURN_RULES } from "./return-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
-const RULES = [...JOB_RULES, ...ATTEMPT_RULES, ...LATE_RULES, ...RETURN_RULES, ...STREAM_RULES, ...BATCH_RULES];
+const RULES = [
+	...JOB_RULES,
+	...ATTEMPT_RULES,
+	...LATE_RULES,
+	...RETURN_RULES,
+	...STREAM_RULES,
+	...BATCH_RULES,
+	...RESPONSE_RULES,
+];
 
 /** Longest time until an answer that waits for nothing, ms, also in a partition. */
 const ANSWER_MS = 40_000;

@@ -17,6 +17,8 @@ import type {
 	PurgeOp,
 	ReadOp,
 	ReportOp,
+	ResponseEventsOp,
+	ResponseReadOp,
 	Result,
 	ResultLine,
 	RetryOp,
@@ -103,6 +105,8 @@ export class JobHistory {
 	readonly chunks: ChunkOp[] = [];
 	readonly drops: DropOp[] = [];
 	readonly webhooks: WebhookOp[] = [];
+	readonly responseReads: ResponseReadOp[] = [];
+	readonly responseEvents: ResponseEventsOp[] = [];
 	readonly takes: TakeOp[] = [];
 	readonly pings: PingOp[] = [];
 	readonly lines: Op[] = [];
@@ -153,6 +157,10 @@ export class JobHistory {
 				return void this.drops.push(op);
 			case "webhook":
 				return void this.webhooks.push(op);
+			case "response-read":
+				return void this.responseReads.push(op);
+			case "response-events":
+				return void this.responseEvents.push(op);
 			case "close":
 				return;
 		}
@@ -280,4 +288,9 @@ export class JobHistory {
 
 export function isEnd(seen: { state: JobState }): boolean {
 	return isFinal(seen.state);
+}
+
+/** A post of this chunk had no answer and was repeated, perhaps at another server. */
+export function mayRepeat({ terms, chunks }: JobHistory, text: string): boolean {
+	return terms.repeats === true && chunks.some((op) => op.text === text && op.result !== "ok");
 }

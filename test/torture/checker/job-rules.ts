@@ -17,7 +17,8 @@ export function found(rule: string, what: string, ...lines: (Op | undefined)[]):
 export const exists: JobRule = (job) => {
 	const acknowledged = job.acknowledged();
 	if (!acknowledged) return [];
-	const all = [...job.reads, ...job.cancels, ...job.retries, ...job.streams, ...job.events];
+	const ofJob = [...job.reads, ...job.cancels, ...job.retries, ...job.streams, ...job.events];
+	const all = [...ofJob, ...job.responseReads, ...job.responseEvents];
 	return all
 		.filter((op) => op.missing && op.from >= acknowledged.to && !job.mayBeMissing(op))
 		.slice(0, 1)

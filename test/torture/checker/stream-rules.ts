@@ -3,7 +3,7 @@
  * that those of a lost run are not taken for those of the run that ended the job.
  */
 import type { Chunks, EventsOp, StreamOp } from "../history.ts";
-import { type Attempt, type JobHistory, over } from "./job-history.ts";
+import { type Attempt, type JobHistory, mayRepeat, over } from "./job-history.ts";
 import { found, type Found, type JobRule } from "./job-rules.ts";
 
 /** Reads that have an answer, all in the last epoch, by the time of their requests. */
@@ -64,11 +64,6 @@ const whole: JobRule = (job) => {
 	}
 	return [];
 };
-
-/** Its post had no answer and was repeated, perhaps at another server. */
-function mayRepeat({ terms, chunks }: JobHistory, text: string): boolean {
-	return terms.repeats === true && chunks.some((op) => op.text === text && op.result !== "ok");
-}
 
 /** The run whose report is the result, where only one can be. */
 function winner(job: JobHistory, read: EventsOp): Attempt | undefined {
