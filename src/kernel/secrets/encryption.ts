@@ -49,6 +49,8 @@ export function encryption(ring: KeyRing, random: Random) {
 			return found ? decryptWith(found.key, Buffer.from(base64, "base64")) : { ok: false };
 		},
 		isCurrent: (encrypted: string): boolean => encrypted.startsWith(`1.${current.id}.`),
+		/** HMAC-SHA-256 of a text with each key, the current one first. Texts of different use must begin differently. */
+		macs: (text: string): readonly Buffer[] => known.map(({ key }) => createHmac("sha256", key).update(text).digest()),
 	};
 }
 
