@@ -277,4 +277,8 @@ export const RULES: readonly Rule[] = [
 		id: "D58",
 		says: "A background response is a job: it ends once, its events can be resumed, its end can be sent.",
 	},
+	{
+		id: "D59",
+		says: "S3 clients store objects, whole or not at all, each endpoint with credentials and buckets of its own.",
+	},
 ];

@@ -14,7 +14,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
-	files: ["spec/client/batches", "spec/client/files"],
+	files: ["spec/client/batches", "spec/client/files", "spec/s3"],
 	// Workers of the versions that are released have GPUs.
 	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
 		(name) => `spec/worker/${name}.test.ts`,
@@ -36,6 +36,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
+	s3: ["spec/s3"],
 	webhooks: [
 		...["background/webhooks", "batches/webhooks"].map((name) => `spec/client/${name}.test.ts`),
 		...["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
@@ -43,7 +44,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Modules that import functions of another one, and go with it. */
-export const NEEDS: Readonly<Record<string, string>> = { "openai-async": "openai" };
+export const NEEDS: Readonly<Record<string, string>> = { "openai-async": "openai", s3: "files" };
 
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {
@@ -71,6 +72,7 @@ export const TITLES: Readonly<Record<string, readonly string[]>> = {
 	management: ["those of the management API too", "RunPod's list of them"],
 	quotas: ["D2, D3: gpu_quota_used"],
 	registries: ["D22: a new SLUICE_SECRET beside the previous one"],
+	s3: ["every operation of a key that is not one of clients"],
 	releases: [
 		"is shown as it was given, and changed by",
 		"a rollback returns to the mapping",

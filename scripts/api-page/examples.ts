@@ -127,6 +127,13 @@ export const EXAMPLES = {
 			launchers: ["process", "docker", "external"],
 		},
 	},
+	getS3Credentials: {
+		answer: {
+			endpointUrl: "https://sluice.example.com/s3",
+			accessKeyId: "sluice-hello-1",
+			secretAccessKey: "kXb0mVd3m0yVgkZ1fY0mUqfL6mQ2pW8cTn5sR4eA7hI",
+		},
+	},
 	getHttp: { answer: { http: { port: 8000 }, mapping: { port: 8000 } } },
 	listReleases: { answer: RELEASES },
 	rollBackRelease: { answer: RELEASES },

@@ -16,6 +16,7 @@ import { openaiAsync } from "./openai-async/module.ts";
 import { quotas } from "./quotas/module.ts";
 import { registries } from "./registries/module.ts";
 import { releases } from "./releases/module.ts";
+import { s3 } from "./s3/module.ts";
 import { telemetry } from "./telemetry/module.ts";
 import { webhooks } from "./webhooks/module.ts";
 
@@ -36,6 +37,7 @@ export const MODULES: readonly ServiceModule[] = [
 	quotas,
 	registries,
 	releases,
+	s3,
 	telemetry,
 	webhooks,
 ];

@@ -140,6 +140,7 @@ describe("clients", () => {
 		"listGpus",
 		"listHosts",
 		"listHttpPresets",
+		"getS3Credentials",
 		// Of an endpoint without an HTTP server.
 		"getHttp",
 		// Without such a host.

@@ -32,6 +32,7 @@ import { searchCases } from "./searches.ts";
 import { secretCases } from "./secrets.ts";
 import { batchCases } from "./batches.ts";
 import { fileCases } from "./files.ts";
+import { objectCases } from "./objects.ts";
 import { hostCases } from "./hosts.ts";
 import { sessionCases } from "./sessions.ts";
 import { storedCases } from "./stored-bytes.ts";
@@ -72,6 +73,7 @@ const CASES: Record<string, (bed: Bed) => void> = {
 	keys: keyCases,
 	files: fileCases,
 	batches: batchCases,
+	objects: objectCases,
 	hosts: hostCases,
 	sessions: sessionCases,
 	releases: releaseCases,

@@ -379,8 +379,8 @@ describe("loadConfig", () => {
 			files,
 		});
 		for (const field of [
-			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, files, management, registries, publicUrl, " +
-				"gpus, hosts, hostTimeout, cors, log, console, webhooks, budgets.",
+			"/srv/c.yaml: bogus is unknown; expected one of endpoints, alerts, files, management, registries, s3, " +
+				"publicUrl, gpus, hosts, hostTimeout, cors, log, console, webhooks, budgets.",
 			"publicUrl must",
 			"endpoints.a b",
 			"endpoints.good.workersMax",

@@ -62,6 +62,8 @@ export interface Hooks {
 	adapter?: (endpoint: Endpoint) => WorkerAdapter | undefined;
 	/** Files of clients, for modules that read and make some. */
 	files?: StoredFiles;
+	/** Removes what belongs to a job that a client has deleted, before the answer. Rejects as the store does. */
+	deletedJob?: (job: { endpoint: string; id: string }) => Promise<void>;
 	/** Workers that an endpoint should have although no job waits that would start one. */
 	wantedWorkers?: (endpoint: string) => number;
 	/**

@@ -10,8 +10,10 @@ export interface StoredFiles {
 	write(pieces: AsyncIterable<Uint8Array>): Promise<WrittenFile>;
 	/** Removes bytes whose row was removed. */
 	remove(id: string): Promise<void>;
-	/** Bytes that the files of one endpoint, and of all, may have. */
-	bounds: { endpointBytes: number; totalBytes: number };
+	/** Memory that one upload or download needs, bytes. */
+	memory(): Promise<number>;
+	/** Bytes that one file, the files of one endpoint, and all files may have. */
+	bounds: { maxBytes: number; endpointBytes: number; totalBytes: number };
 }
 
 export interface ByteRange {

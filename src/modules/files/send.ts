@@ -10,7 +10,7 @@ import { ERRORS } from "./errors.ts";
 import type { Files } from "./files.ts";
 
 /** Types that a browser may show, none of which can run a script. */
-const SHOWN = /^(?:image\/(?!svg)[\w.+-]+|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
+export const SHOWN = /^(?:image\/(?!svg)[\w.+-]+|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
 
 export async function sendContent(
 	call: Call,
@@ -59,7 +59,7 @@ function written(call: Call, piece: Uint8Array): Promise<boolean> {
 }
 
 /** Also closes the file: in the next turn of the key, that could be late, and its time would be charged (D41). */
-async function sent(call: Call, pieces: ContentPieces, writeHead: () => void): Promise<void> {
+export async function sent(call: Call, pieces: ContentPieces, writeHead: () => void): Promise<void> {
 	try {
 		writeHead();
 		for await (const piece of pieces) if (!(await written(call, piece))) return;
@@ -84,7 +84,7 @@ function headersOf({ name, type, bytes }: FileRow, { start, end }: ByteRange, is
 }
 
 /** RFC 6266: a name in ASCII for old clients, and the whole one. */
-function fileNameParameters(name: string): string {
+export function fileNameParameters(name: string): string {
 	const ascii = name.replace(/[^ -~]|["\\%]/g, "_");
 	const whole = encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
 	return `filename="${ascii}"; filename*=UTF-8''${whole}`;

@@ -77,6 +77,8 @@ it("D41: every operation of a key that is not one of clients on single jobs is p
 			"/console/",
 			"/console",
 			"/",
+			"/s3/",
+			"/s3/*",
 			"/healthz",
 			"/readyz",
 			"/openapi.json",

@@ -104,7 +104,9 @@ export interface RouteDefinition {
 	readonly errorForm?: ErrorForm | undefined;
 	/** Its GET has side effects, its HEAD has none: in a session it must show its origin (D31). */
 	readonly changesByGet?: true;
-	/** Only browsers need it, or it only refuses: not in `/openapi.json`. */
+	/** Its handler decides by the head whether a client that asks may send the body (`Expect: 100-continue`). */
+	readonly judgesHead?: true;
+	/** Only browsers need it, it only refuses, or others describe its protocol: not in `/openapi.json`. */
 	readonly page?: true;
 }
 

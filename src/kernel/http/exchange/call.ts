@@ -81,6 +81,8 @@ export interface Call<Params extends string = never> {
 	identity: Identity;
 	trace?: RequestTrace | undefined;
 	holds: Holds;
+	/** The client waits for a 100 before it sends the body. */
+	isWaiting?: boolean;
 	/** Id of the job that the request stored. */
 	submitted?: string | undefined;
 	/** Signals a disconnect to waiting operations. */

@@ -13,6 +13,7 @@ const EXPOSED = [
 	"RateLimit-Remaining",
 	"RateLimit-Reset",
 	"x-request-id",
+	"ETag",
 ].join(", ");
 
 /** Cache time of a preflight, s, the maximum of Chromium. */
@@ -21,9 +22,12 @@ const MAX_AGE = "7200";
 /** Comma-separated header names. All are allowed, because SDKs send their own. */
 const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
+/** Paths whose credentials are in the request: a browser adds none. */
+const OPEN = /^\/(?:(?:sdk\/)?v2|s3)\//;
+
 export function allowOrigin(res: ServerResponse, q: { origin: string; path: string; origins: CorsOrigins }): void {
 	const { origin, path, origins } = q;
-	if (!path.startsWith("/v2/") && !path.startsWith("/sdk/v2/")) return;
+	if (!OPEN.test(path)) return;
 	if (origins !== "*") res.setHeader("Vary", "Origin");
 	if (origins !== "*" && !origins.includes(origin)) return;
 	res.setHeader("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);

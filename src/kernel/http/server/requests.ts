@@ -95,7 +95,10 @@ export class Requests {
 		}
 	}
 
-	readonly handle = (req: IncomingMessage, res: Response): void => {
+	/** The client sends the body of this request when it has got a 100 (`Expect: 100-continue`). */
+	readonly handleWaiting = (req: IncomingMessage, res: Response): void => this.handle(req, res, true);
+
+	readonly handle = (req: IncomingMessage, res: Response, isWaiting = false): void => {
 		const { connections, corsOrigins: origins = "*" } = this.#o;
 		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
 		if (!connection) return;
@@ -118,6 +121,8 @@ export class Requests {
 			params: found?.params ?? {},
 			errorForm: route ? route.errorForm : this.#errorForm(path),
 		};
+		if (isWaiting && !route?.judgesHead) res.writeContinue();
+		else call.isWaiting = isWaiting;
 		res.on("close", () => this.#close(call, route));
 		res.sentRequestId = requestIdIn(req);
 		res.requestId = res.sentRequestId ?? this.#newId(ID_DIGITS);

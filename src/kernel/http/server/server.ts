@@ -65,6 +65,7 @@ export async function listen(o: HttpOptions) {
 	);
 	// Node's own errors for a missing Host or an unknown Expect are not JSON (D2).
 	server.on("checkExpectation", requests.handle);
+	server.on("checkContinue", requests.handleWaiting);
 	server.headersTimeout = HEADERS_TIMEOUT_MS;
 	// Readers of bodies limit their time: that of an upload depends on its size.
 	server.requestTimeout = 0;

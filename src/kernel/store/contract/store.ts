@@ -18,6 +18,7 @@ import type { BatchStore } from "./batches.ts";
 import type { ChunkStore, JobStore } from "./jobs.ts";
 import type { ClusterStore, LimitStore, TimeStore } from "./cluster.ts";
 import type { FilesFolder, FileStore, PieceStore } from "./files.ts";
+import type { ObjectStore } from "./objects.ts";
 import type { EndpointStore, ReleaseStore, ResourceStore } from "./endpoints.ts";
 import type { HostStore, WorkerStore } from "./workers.ts";
 import type { KeyStore, RegistryStore, SecretStore, SessionStore, TokenStore } from "./access.ts";
@@ -117,6 +118,7 @@ export interface Store {
 	audit: AuditStore;
 	files: FileStore;
 	batches: BatchStore;
+	objects: ObjectStore;
 	webhooks: WebhookStore;
 	metrics: MetricsStore;
 	secrets: SecretStore;

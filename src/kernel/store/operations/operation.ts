@@ -19,6 +19,7 @@ export type Group =
 	| "audit"
 	| "files"
 	| "batches"
+	| "objects"
 	| "webhooks"
 	| "metrics"
 	| "limits"

@@ -15,6 +15,7 @@ import {
 import type { Store } from "../contract/store.ts";
 import { batches } from "../tables/batches.ts";
 import { files } from "../tables/files.ts";
+import { objects } from "../tables/objects.ts";
 import { documents, audit, metrics } from "../tables/records.ts";
 import { endpoints, releases, resources } from "../tables/endpoints.ts";
 import { hosts, workerRows } from "../tables/workers.ts";
@@ -75,6 +76,7 @@ export const OPERATIONS = {
 	...named("audit", audit),
 	...named("files", files),
 	...named("batches", batches),
+	...named("objects", objects),
 	...named("webhooks", webhooks),
 	"webhooks.claim": perDialect("write"),
 	"webhooks.body": perDialect("read"),

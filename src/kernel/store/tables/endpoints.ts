@@ -196,6 +196,10 @@ const FORGET = [
 	"files WHERE endpoint",
 	"file_totals WHERE endpoint",
 	"batches WHERE endpoint",
+	"objects WHERE endpoint",
+	"buckets WHERE endpoint",
+	"object_uploads WHERE endpoint",
+	"object_parts WHERE endpoint",
 	"endpoints WHERE id",
 ].map((rows) => sql(`DELETE FROM ${rows} = $1`));
 

@@ -91,6 +91,7 @@ export function backgroundHandlers(kernel: Kernel, atWorker: AtWorker): Handlers
 			const { state } = (await found(call, job)).found.job;
 			if (!isFinal(state)) await kernel.jobs.cancel(name).catch(orNotFound(job));
 			await kernel.jobs.retain({ ...name, retainMs: 0 }).catch(orNotFound(job));
+			await kernel.hooks.deletedJob?.(name);
 			await answer(call, JSON.stringify({ id: response, object: "response", deleted: true }));
 		},
 
