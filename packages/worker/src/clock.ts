@@ -21,3 +21,6 @@ export const systemClock: Clock = {
 			signal?.addEventListener("abort", done, { once: true });
 		}),
 };
+
+/** The time of the calendar, ms since 1970, for what others compare with theirs. It may jump. */
+export const calendarTime = (): number => Date.now();

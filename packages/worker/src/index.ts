@@ -23,7 +23,7 @@ import { systemClock } from "./clock.ts";
 import type { StartOptions } from "./types.ts";
 import { runWorker } from "./worker.ts";
 
-export type { Context, Handler, Job, LogLevel, StartOptions } from "./types.ts";
+export type { Context, Files, Handler, Job, LogLevel, StartOptions, StoredFile } from "./types.ts";
 export { JobReturn } from "./job-return.ts";
 export { rawJson, RawJson } from "./raw-json.ts";
 

@@ -5,7 +5,7 @@ import { createHeldJobs } from "./held-jobs.ts";
 import { newHeldTable } from "./pings/held-table.ts";
 import { readJobs } from "./polling/job-text.ts";
 import type { Log } from "./log.ts";
-import { createRunner } from "./run-job.ts";
+import { createRunner, type RunnerOptions } from "./run-job.ts";
 import type { StartOptions } from "./types.ts";
 
 export interface LocalRunOptions {
@@ -14,13 +14,14 @@ export interface LocalRunOptions {
 	cwd: string;
 	log: Log;
 	write: (line: string) => void;
+	files: RunnerOptions["files"];
 }
 
 /**
  * Input: `--test_input JSON`, else `test_input.json` in `cwd`. Resolves to false if the job failed. Throws without
  * valid input.
  */
-export async function runLocally({ options, argv, cwd, log, write }: LocalRunOptions): Promise<boolean> {
+export async function runLocally({ options, argv, cwd, log, write, files }: LocalRunOptions): Promise<boolean> {
 	const job = readTestJob(argv, cwd);
 	let body = "{}";
 	const held = createHeldJobs(newHeldTable(), () => {});
@@ -31,6 +32,7 @@ export async function runLocally({ options, argv, cwd, log, write }: LocalRunOpt
 		identity: { workerId: "local", hostname: "unknown" },
 		held,
 		log,
+		files,
 		report: {
 			async result(_job, text) {
 				body = typeof text === "string" ? text : Buffer.concat(text).toString();

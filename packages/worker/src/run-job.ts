@@ -18,7 +18,7 @@ import {
 	type ResultBody,
 } from "./reporting/result-body.ts";
 import { StreamOutput } from "./stream-output.ts";
-import type { Context, Handler, Job } from "./types.ts";
+import type { Context, Files, Handler, Job } from "./types.ts";
 
 export interface RunnerOptions {
 	handler: Handler;
@@ -28,11 +28,12 @@ export interface RunnerOptions {
 	held: HeldJobs;
 	report: Reporter;
 	log: Log;
+	files: (job: Job, signal: () => AbortSignal) => Files;
 }
 
 /** Runs one job until its report is acknowledged. Never rejects. */
-export function createRunner({ handler, aggregate, stopPod, identity, held, report, log }: RunnerOptions) {
-	function contextOf(entry: HeldJob): Context {
+export function createRunner({ handler, aggregate, stopPod, identity, held, report, log, files }: RunnerOptions) {
+	function contextOf(job: Job, entry: HeldJob): Context {
 		return {
 			get signal() {
 				return signalOf(entry);
@@ -40,6 +41,9 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 			workerId: identity.workerId,
 			progress: (value) => sendProgress(entry, value),
 			log: (message, level = "INFO") => log(level, message, entry.id),
+			get files() {
+				return files(job, () => signalOf(entry));
+			},
 		};
 	}
 
@@ -92,7 +96,7 @@ export function createRunner({ handler, aggregate, stopPod, identity, held, repo
 		let body: ResultBody;
 		log("DEBUG", "Started.", entry.id);
 		try {
-			const value: unknown = await handler(job, contextOf(entry));
+			const value: unknown = await handler(job, contextOf(job, entry));
 			isStream = isGenerator(value);
 			body = isGenerator(value) ? await stream(entry, value) : resultBody(value, stopPod);
 		} catch (thrown) {

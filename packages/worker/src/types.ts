@@ -16,6 +16,25 @@ export interface Job<Input = unknown> {
 /** Levels of RunPod's SDK. */
 export type LogLevel = "DEBUG" | "INFO" | "WARN" | "ERROR";
 
+/** A file that was stored. */
+export interface StoredFile {
+	/** By which anyone may read it for 7 days. */
+	readonly url: string;
+	readonly bytes: number;
+	readonly contentType: string;
+}
+
+export interface Files {
+	/**
+	 * Stores bytes, or the file at a path, which is never held whole. `name` is required for bytes; names with `/` are
+	 * folders, and a second file with the same name replaces the first. `contentType` is by default that of the name's
+	 * end. It goes to the bucket of the job's `s3Config`, else to that of the variables `BUCKET_ENDPOINT_URL`,
+	 * `BUCKET_ACCESS_KEY_ID` and `BUCKET_SECRET_ACCESS_KEY`, which Sluice sets on endpoints with `files: true`, under the
+	 * key `{job.id}/{name}`. Attempts are repeated. Rejects with an Error that says why it was not stored.
+	 */
+	put(source: Uint8Array | string, options?: { contentType?: string; name?: string }): Promise<StoredFile>;
+}
+
 /** The second argument of a handler. May be destructured. */
 export interface Context {
 	/**
@@ -31,6 +50,8 @@ export interface Context {
 	readonly progress: (value: unknown) => Promise<void>;
 	/** Writes a log line with the job's id. Default level: `INFO`. */
 	readonly log: (message: string, level?: LogLevel) => void;
+	/** Stores files, whose links the output may name. */
+	readonly files: Files;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Connects the parts of a worker and runs it until shutdown. */
-import type { Clock } from "./clock.ts";
+import { calendarTime, type Clock } from "./clock.ts";
+import { jobFiles } from "./files/put-file.ts";
 import { createHeldJobs } from "./held-jobs.ts";
 import { newHeldTable } from "./pings/held-table.ts";
 import { runLocally } from "./local-run.ts";
@@ -9,7 +10,7 @@ import { openPoll } from "./polling/poll.ts";
 import { openResultPoster } from "./reporting/result-poster.ts";
 import { createReporter } from "./reporting/reporter.ts";
 import { openResultBatcher } from "./reporting/result-batcher.ts";
-import { createRunner } from "./run-job.ts";
+import { createRunner, type RunnerOptions } from "./run-job.ts";
 import { readLogSettings, readSettings, requestHeaders, type Settings } from "./settings.ts";
 import { stopLoop } from "./polling/stop-loop.ts";
 import { takeLoop } from "./polling/take-loop.ts";
@@ -35,7 +36,7 @@ const ASKS_FOR_RUN = ["sluice-run", "1"];
 const HANG_UP_MS = 1000;
 
 export async function runWorker(options: StartOptions, environment: Environment): Promise<void> {
-	const { argv, cwd, write, fail } = environment;
+	const { argv, cwd, write, fail, clock, random } = environment;
 	if (typeof options.handler !== "function") throw new TypeError("start() needs a function as its option `handler`.");
 	if (
 		typeof options.concurrency === "number" &&
@@ -46,12 +47,18 @@ export async function runWorker(options: StartOptions, environment: Environment)
 		);
 	}
 	const env = options.env ?? process.env;
+	const files: RunnerOptions["files"] = (job, signal) =>
+		jobFiles({ job, env, clock, random, date: calendarTime, signal });
 	const settings = readSettings(env);
-	if (settings) return await serve(options, settings, environment);
-	if (!(await runLocally({ options, argv, cwd, write, log: createLog(readLogSettings(env), write) }))) fail();
+	if (settings) return await serve({ ...options, files }, settings, environment);
+	if (!(await runLocally({ options, argv, cwd, write, files, log: createLog(readLogSettings(env), write) }))) fail();
 }
 
-async function serve(options: StartOptions, settings: Settings, { clock, random, write }: Environment): Promise<void> {
+async function serve(
+	options: StartOptions & Pick<RunnerOptions, "files">,
+	settings: Settings,
+	{ clock, random, write }: Environment,
+): Promise<void> {
 	const log = createLog(settings.log, write);
 	const headers = requestHeaders(settings.key);
 	const table = newHeldTable();
@@ -124,6 +131,7 @@ async function serve(options: StartOptions, settings: Settings, { clock, random,
 		held,
 		report,
 		log,
+		files: options.files,
 	});
 	const ended = new AbortController();
 	const stopLoopDone =

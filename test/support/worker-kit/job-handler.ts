@@ -7,7 +7,7 @@ import { createReadiness } from "../../../packages/worker/src/http/server/readin
 import { RawJson } from "../../../packages/worker/src/raw-json.ts";
 import { StreamOutput } from "../../../packages/worker/src/stream-output.ts";
 import { httpServer, type Received, type TestServer } from "./http-servers.ts";
-import { jobOf, mappingOf } from "./mapping.ts";
+import { jobOf, mappingOf, NO_FILES } from "./mapping.ts";
 
 export { json } from "./http-servers.ts";
 
@@ -67,6 +67,7 @@ export async function handlerOf(
 			workerId: "w",
 			log: (line: string) => void logs.push(line),
 			progress: async (value: unknown) => void progress.push(value),
+			files: NO_FILES,
 		};
 		try {
 			const value = (await handler(jobOf(input, { run: 1 }), context)) as unknown;

@@ -2,7 +2,10 @@
 import type { Mapping } from "../../../packages/worker/src/http/mapping/mapping.ts";
 import { resolveMapping } from "../../../packages/worker/src/http/mapping/resolve-mapping.ts";
 import { readJobs } from "../../../packages/worker/src/polling/job-text.ts";
-import type { Job } from "../../../packages/worker/src/types.ts";
+import type { Files, Job } from "../../../packages/worker/src/types.ts";
+
+/** Of a worker without a bucket. */
+export const NO_FILES: Files = { put: () => Promise.reject(new Error("no bucket")) };
 
 /** With a preset, too. Throws the faults of an invalid mapping. */
 export function mappingOf(value: object): Mapping {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../../../test/support/worker-kit/http-servers.ts";
-import { jobOf } from "../../../../../test/support/worker-kit/mapping.ts";
+import { jobOf, NO_FILES } from "../../../../../test/support/worker-kit/mapping.ts";
 import { JobReturn } from "../../job-return.ts";
 import { RawJson } from "../../raw-json.ts";
 import type { Handler } from "../../types.ts";
@@ -15,7 +15,7 @@ async function run(handler: Handler, signal = new AbortController().signal) {
 		hide: (text) => text.replaceAll("s3cret", "***"),
 		onJob: (end) => void ends.push(end),
 	});
-	const context = { signal, workerId: "w", progress: async () => {}, log: () => {} };
+	const context = { signal, workerId: "w", progress: async () => {}, log: () => {}, files: NO_FILES };
 	const given: unknown[] = [];
 	try {
 		const output: unknown = reporting(jobOf({}, { run: 1 }), context);
