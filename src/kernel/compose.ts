@@ -115,6 +115,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 		storeId: await store.identity(),
 		serviceId: folder?.serverId,
 		gpus: config.gpus,
+		publicUrl: config.publicUrl,
 		workerVariables: host.workerVariables,
 		hostname: hostname(),
 	});
@@ -128,6 +129,7 @@ export async function startApp(config: Config, o: AppOptions): Promise<App> {
 			log: recent,
 			workerLogs: logFiles,
 			allowPrivateNetworks: config.webhooksAllowPrivateNetworks,
+			publicUrl: config.publicUrl,
 			siteFolder: (name) => o.siteFolders?.[name] ?? builtSite(name),
 		});
 		const firstKey = await engine.access.keys.makeFirst();

@@ -113,6 +113,8 @@ export interface Kernel extends EngineContext, StoreState, Pick<Engine, "cluster
 	hostname: string;
 	/** Address of the service, known once it listens. */
 	url: Promise<string>;
+	/** The option `publicUrl`, without a slash at its end. */
+	publicUrl: string | undefined;
 	/** One POST to an address, which may be refused for the network that it is in. */
 	post: (q: { allowPrivateNetworks: boolean }) => SignedPost;
 	/** Families of all modules. A module that is not open contributes its families without samples. */

@@ -4,5 +4,6 @@
  */
 import type { EndpointMember } from "../kernel/core/endpoints/endpoint-member.ts";
 import { HTTP } from "./http-workers/member.ts";
+import { FILES } from "./s3/workers/member.ts";
 
-export const MEMBERS: readonly EndpointMember[] = [HTTP];
+export const MEMBERS: readonly EndpointMember[] = [HTTP, FILES];

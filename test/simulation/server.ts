@@ -94,6 +94,7 @@ export function startServer(o: ServerOptions): SimulatedServer {
 			...made.kernel,
 			post: () => o.sendWebhook,
 			allowPrivateNetworks: true,
+			publicUrl: undefined,
 			siteFolder: () => "",
 			families: async () => [],
 			log: new RecentLines(process.clock),

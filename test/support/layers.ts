@@ -53,6 +53,7 @@ const POLICIES = [
 	"kernel/engine/releases/policy.ts",
 	"kernel/engine/scaling/placement.ts",
 	"kernel/engine/stored-files.ts",
+	"kernel/engine/job-files.ts",
 ];
 
 function engineRows(): Record<string, readonly string[]> {
@@ -376,7 +377,11 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"modules/kubernetes/definition.ts",
 		"modules/slurm/definition.ts",
 	],
-	"modules/endpoint-members.ts": ["type kernel/core/endpoints/endpoint-member.ts", "modules/http-workers/member.ts"],
+	"modules/endpoint-members.ts": [
+		"type kernel/core/endpoints/endpoint-member.ts",
+		"modules/http-workers/member.ts",
+		"modules/s3/workers/member.ts",
+	],
 	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
 	"modules/tables.ts": [
 		"modules/index.ts",

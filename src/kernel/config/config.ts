@@ -5,6 +5,7 @@ import { budgetLimits, type BudgetLimits } from "../core/budgets.ts";
 import type { Endpoint } from "../core/endpoints/endpoint.ts";
 import { readModules, unknownArea } from "./module-settings.ts";
 import { readEndpoints } from "./endpoints.ts";
+import { serviceFaults } from "../launchers/endpoint-settings.ts";
 import { readLauncherMembers, optionText, optionValue, parseFile, type Sources } from "./sources.ts";
 import { OPTIONS } from "./options.ts";
 import { variables as variablesOf } from "./variables.ts";
@@ -108,6 +109,9 @@ export function loadConfig(sources: Sources): { ok: true; config: Config } | { o
 		},
 		problems,
 	);
+	for (const endpoint of endpoints)
+		for (const { field, message } of serviceFaults(endpoint, values.publicUrl))
+			problems.push(`${path}: endpoints.${endpoint.id}.${field} ${message}`);
 	if (check(OPTIONS.logLevel.schema, values.logLevel).length === 0) {
 		const noArea = unknownArea(values.logLevel, sources.modules);
 		const from = optionText(sources, OPTIONS.logLevel)?.source ?? `${path}: log.level`;

@@ -11,6 +11,7 @@ import type { Random } from "../lib/ids.ts";
 import type { BackgroundTasks } from "../system/loop.ts";
 import type { ReleasePolicy } from "./releases/policy.ts";
 import type { PlacementPolicy } from "./scaling/placement.ts";
+import type { JobFiles } from "./job-files.ts";
 import type { StoredFiles } from "./stored-files.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
 import { type Store, StoreUnavailable } from "../store/contract/store.ts";
@@ -39,6 +40,12 @@ export interface EngineContext {
 	hooks: Hooks;
 }
 
+/** Variables of a worker, and those of them whose values its output must not show. */
+export interface AddedVariables {
+	env: Readonly<Record<string, string>>;
+	hidden: Readonly<Record<string, string>>;
+}
+
 /** What modules do at fixed points of the kernel. A member is absent while no open module has it. */
 export interface Hooks {
 	traces?: TraceHooks;
@@ -60,6 +67,13 @@ export interface Hooks {
 	 * of endpoints with settings of modules. Throws an Error with a sentence.
 	 */
 	adapter?: (endpoint: Endpoint) => WorkerAdapter | undefined;
+	/**
+	 * More variables of workers of the endpoint; those of its `env` count more. Asked when one is launched, of endpoints
+	 * with settings of modules. Throws an Error with a sentence.
+	 */
+	workerVariables?: (endpoint: Endpoint) => AddedVariables | undefined;
+	/** What keeps files of jobs of the endpoint; undefined where nothing does. */
+	jobFiles?: (endpoint: Endpoint) => JobFiles | undefined;
 	/** Files of clients, for modules that read and make some. */
 	files?: StoredFiles;
 	/** Removes what belongs to a job that a client has deleted, before the answer. Rejects as the store does. */

@@ -38,6 +38,8 @@ export interface EngineOptions {
 	sealKeys: SealKeys;
 	storeId: string;
 	apiKey?: string | undefined;
+	/** At which everybody reaches the service. No slash at the end. */
+	publicUrl?: string | undefined;
 	/** Default: they are those of the endpoint. */
 	workerVariables?: WorkersContext["variables"];
 	/** GPUs of this machine that launched workers share. */
@@ -102,7 +104,7 @@ export function createEngine(o: EngineOptions) {
 	});
 	const cluster = createCluster({ ...context, id: o.serviceId ?? run, run, clockFault: () => time.fault() });
 	const limits = createLimits({ ...context, server: cluster.id ?? "", run, others: cluster.others });
-	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption });
+	const endpoints = new Endpoints({ ...context, cluster, encryption: access.encryption, publicUrl: o.publicUrl });
 	const workers = new Workers({
 		...context,
 		variables: o.workerVariables ?? (async (env) => ({ env, hidden: env })),

@@ -66,6 +66,16 @@ export function patchSettings(current: Readonly<Record<string, unknown>>, patch:
 	return mergeSettings({ ...current, ...Object.fromEntries(values) }, patch);
 }
 
+/** What the settings need of the service and it does not have. `publicUrl`: its option. */
+export function serviceFaults(endpoint: Endpoint, publicUrl: string | undefined): Fault[] {
+	if (publicUrl !== undefined) return [];
+	return MEMBERS.flatMap((member) => {
+		const value = memberOf(endpoint, member);
+		const why = value === undefined ? undefined : member.needsPublicUrl?.(value);
+		return why === undefined ? [] : [{ field: member.name, message: `needs the option publicUrl: ${why}` }];
+	});
+}
+
 function memberFaults(endpoint: Endpoint): Fault[] {
 	return MEMBERS.flatMap((member) => {
 		const value = memberOf(endpoint, member);

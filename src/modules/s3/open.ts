@@ -4,21 +4,30 @@ import type { Call } from "../../kernel/http/exchange/call.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { Kernel, OpenModule } from "../../kernel/module.ts";
 import { credentialsOf, epochOf } from "./credentials.ts";
+import { objectsOfJob } from "./objects.ts";
 import type { S3_ROUTES } from "./routes.ts";
 import type { S3Settings } from "./settings.ts";
+import type { Objects } from "./store.ts";
 import { removeJob, sweep } from "./sweep.ts";
+import { jobFileHandlers } from "./workers/handlers.ts";
+import { workerHooks } from "./workers/hooks.ts";
+import type { JOB_FILE_ROUTES } from "./workers/routes.ts";
 
 export function openS3(kernel: Kernel, settings: S3Settings): OpenModule {
 	let handler: Promise<(call: Call) => Promise<void>> | undefined;
 
+	let objects: Promise<Objects> | undefined;
+	const stored = (): Promise<Objects> =>
+		(objects ??= import("./store.ts").then((its) => its.createObjects({ kernel, files: filesOf(kernel), settings })));
+
 	async function made(): Promise<(call: Call) => Promise<void>> {
-		const [{ s3Handler }, { createObjects }] = await Promise.all([import("./handlers.ts"), import("./store.ts")]);
-		const files = filesOf(kernel);
-		return s3Handler({ kernel, files, objects: createObjects({ kernel, files, settings }) });
+		const [{ s3Handler }, own] = await Promise.all([import("./handlers.ts"), stored()]);
+		return s3Handler({ kernel, files: filesOf(kernel), objects: own });
 	}
 
 	const handle = async (call: Call): Promise<void> => await (await (handler ??= made()))(call);
-	const handlers: HandlersOf<typeof S3_ROUTES> = {
+	const handlers: HandlersOf<typeof S3_ROUTES> & HandlersOf<typeof JOB_FILE_ROUTES> = {
+		...jobFileHandlers(objectsOfJob(kernel)),
 		s3Buckets: handle,
 		s3Objects: handle,
 		s3Changes: handle,
@@ -32,7 +41,7 @@ export function openS3(kernel: Kernel, settings: S3Settings): OpenModule {
 	return {
 		handlers,
 		services: [sweep(kernel, removeBytes)],
-		hooks: { deletedJob: (job) => removeJob(kernel, job, removeBytes) },
+		hooks: { deletedJob: (job) => removeJob(kernel, job, removeBytes), ...workerHooks(kernel, stored) },
 	};
 }
 

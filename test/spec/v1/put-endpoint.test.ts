@@ -18,7 +18,11 @@ import { keyWith, operator } from "../operator.ts";
 
 let service: TestService;
 beforeAll(async () => {
-	service = await startService({ endpoints: { ep: { workersMax: 7, env: { TOKEN: "first-value" } } } });
+	service = await startService({
+		// Links to files of jobs begin with it.
+		settings: { publicUrl: "http://sluice.test" },
+		endpoints: { ep: { workersMax: 7, env: { TOKEN: "first-value" } } },
+	});
 });
 afterAll(() => service.end());
 

@@ -20,6 +20,8 @@ export interface EndpointMember<Value = unknown> {
 	 * the patch replaces such a value (RFC 7396).
 	 */
 	asObject?(value: Value): Readonly<Record<string, unknown>>;
+	/** Why it needs the option `publicUrl`, as the rest of a sentence. Undefined where it does not. */
+	needsPublicUrl?(value: Value): string | undefined;
 	/** Whether workers can sleep without commands in the setting `sleep`: `sluice-http sleep` and `wake` do it. */
 	hasSleep?(value: Value): boolean;
 }

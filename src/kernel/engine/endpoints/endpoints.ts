@@ -5,7 +5,7 @@ import { ApiError, badRequest } from "../../core/errors.ts";
 import { resourceNotFound, usedResources, uses } from "../../core/endpoints/used-resources.ts";
 import { isReserved, reservedFaults } from "../../core/endpoints/reserved-ids.ts";
 import type { LocalMs } from "../../lib/time.ts";
-import { patchSettings, readEndpoint } from "../../launchers/endpoint-settings.ts";
+import { patchSettings, readEndpoint, serviceFaults } from "../../launchers/endpoint-settings.ts";
 import { hex } from "../../lib/ids.ts";
 import type { Fault } from "../../lib/schema.ts";
 import { isManaged, missingHere } from "../../launchers/index.ts";
@@ -38,6 +38,7 @@ interface Compared {
 interface Deps extends EngineContext {
 	encryption: Encryption;
 	cluster: Cluster;
+	publicUrl: string | undefined;
 }
 
 /**
@@ -117,7 +118,7 @@ export class Endpoints {
 		if (typeof id !== "string")
 			throw badRequest([{ field: "id", message: "must be text of 1 to 64 of the characters a-z, A-Z, 0-9, _ and -." }]);
 		const endpoint = parse(id, settings);
-		await this.#checkLauncher(endpoint);
+		await this.#checkService(endpoint);
 		return await this.#changing(id, async () => {
 			if (this.#exists(id)) throw new ApiError("endpoint_exists", { endpoint: id, why: "" });
 			this.#refuseId(id);
@@ -135,7 +136,7 @@ export class Endpoints {
 		return this.#changing(id, async () => {
 			const before = this.#stored(id);
 			const endpoint = parse(id, await changed(before));
-			await this.#checkLauncher(endpoint, before);
+			await this.#checkService(endpoint, before);
 			return await this.#put(endpoint, origin);
 		});
 	}
@@ -266,7 +267,7 @@ export class Endpoints {
 		if (isNew) this.#refuseId(id);
 		const endpoint = parse(id, settings);
 		const before = isNew ? parse(id, {}) : this.get(id);
-		await this.#checkLauncher(endpoint, isNew ? undefined : before);
+		await this.#checkService(endpoint, isNew ? undefined : before);
 		const secret = endpoint.webhookSecret === undefined ? undefined : this.webhookSecret(id);
 		const changes = changesBetween({ ...before, ...(secret?.ok && { webhookSecret: secret.text }) }, endpoint);
 		return { id, isNew, endpoint, changes };
@@ -279,8 +280,11 @@ export class Endpoints {
 			throw new ApiError("endpoint_exists", { endpoint: id, why: ", which is being deleted" });
 	}
 
-	/** Not checked where servers share the store: each may have other folders. */
-	async #checkLauncher({ launcher }: Endpoint, before?: Endpoint): Promise<void> {
+	/** What the settings need here. Folders are not checked where servers share the store: each may have others. */
+	async #checkService(endpoint: Endpoint, before?: Endpoint): Promise<void> {
+		const absent = serviceFaults(endpoint, this.#d.publicUrl);
+		if (absent.length > 0) throw badRequest(absent);
+		const { launcher } = endpoint;
 		if (this.#d.cluster.shared || JSON.stringify(launcher) === JSON.stringify(before?.launcher)) return;
 		const faults = await missingHere(launcher);
 		if (faults.length > 0) throw badRequest(faults);

@@ -32,6 +32,7 @@ import {
 	STARTED_BY,
 	type WorkerAdapter,
 } from "../../../launchers/launcher.ts";
+import type { AddedVariables } from "../../context.ts";
 import { LAUNCHED_AS, launchHash } from "../../endpoints/launch-hash.ts";
 import type { EndedWorkers } from "../ended-workers.ts";
 import { hiddenMember, shownOutput } from "./shown-text.ts";
@@ -271,12 +272,14 @@ export class WorkerLauncher {
 		};
 		let hasStarted = false;
 		try {
-			const { env, hidden } = await variables(endpoint.env);
-			worker.hidden = hidden;
+			const given = await variables(endpoint.env);
+			worker.hidden = given.hidden;
+			const { adapter, added } = await this.#ofModules(endpoint);
+			const env = { ...added?.env, ...given.env };
+			worker.hidden = { ...added?.hidden, ...given.hidden };
 			const token = await access.tokens.issue({ endpoint: endpoint.id, worker: id, launchedAs });
 			await store.workers.put(row);
 			const isRolling = [...registry.of(endpoint.id)].some((each) => (each.launchedAs ?? launchedAs) !== launchedAs);
-			const adapter = await this.#adapterOf(endpoint);
 			const spec = workerSpec({ endpoint: { ...endpoint, env }, adapter, id, token, gpus, url, serviceId, isRolling });
 			const addresses = await this.#d.gpuAddresses(gpus.gpus);
 			expectLead();
@@ -293,12 +296,15 @@ export class WorkerLauncher {
 		}
 	}
 
-	async #adapterOf(endpoint: Endpoint): Promise<WorkerAdapter | undefined> {
-		if (Object.keys(moduleMembers(endpoint)).length === 0) return undefined;
+	/** What settings of modules make of the worker. */
+	async #ofModules(
+		endpoint: Endpoint,
+	): Promise<{ adapter?: WorkerAdapter | undefined; added?: AddedVariables | undefined }> {
+		if (Object.keys(moduleMembers(endpoint)).length === 0) return {};
 		const { hooks } = this.#d;
 		// Those of an earlier release may need a module that the present settings do not.
 		await hooks.openFor?.(endpoint);
-		return hooks.adapter?.(endpoint);
+		return { adapter: hooks.adapter?.(endpoint), added: hooks.workerVariables?.(endpoint) };
 	}
 
 	/** Ends what a failed start left. What it left may run on, with its GPUs: its stop is then repeated. */
