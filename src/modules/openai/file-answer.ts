@@ -49,8 +49,8 @@ function* found(blocks: JsonBlocks, scan: JsonScan): Generator<void, FileAnswer 
 	return { type, bytes, data: base64 };
 }
 
-/** Undefined for what is not base64. */
-function* decodedSize(base64: JsonBlocks): Generator<void, number | undefined> {
+/** Bytes that a text stands for; undefined for what is not base64. */
+export function* decodedSize(base64: JsonBlocks): Generator<void, number | undefined> {
 	let characters = 0;
 	let padding = 0;
 	for (const block of base64) {
@@ -80,15 +80,23 @@ export async function answerFile(call: Call, { type, bytes, data }: FileAnswer):
 		"Cache-Control": "no-store",
 	});
 	if (sizeOf(data) > LARGE_BYTES) mustRead(call);
+	for (const piece of decodedPieces(data)) {
+		if (!res.write(piece)) await drained(call);
+		if (caller.disconnected) return;
+	}
+	res.end();
+}
+
+/** The bytes that base64 stands for. */
+export function* decodedPieces(base64: JsonBlocks): Generator<Buffer> {
 	let rest = "";
-	for (const block of data) {
+	for (const block of base64) {
 		const text = rest + Buffer.from(block.buffer, block.byteOffset, block.length).toString("latin1");
 		const whole = text.length - (text.length % 4);
 		rest = text.slice(whole);
-		if (!res.write(Buffer.from(text.slice(0, whole), "base64"))) await drained(call);
-		if (caller.disconnected) return;
+		yield Buffer.from(text.slice(0, whole), "base64");
 	}
-	res.end(Buffer.from(rest, "base64"));
+	yield Buffer.from(rest, "base64");
 }
 
 /** Whether the output was a file, which is answered then. */

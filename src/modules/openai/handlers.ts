@@ -10,6 +10,7 @@ import { OPENAI_SUBMISSION_OPTIONS, openaiInput, singleResult } from "./translat
 import { usageIn, usageText } from "./usage.ts";
 import { traceText } from "../../kernel/core/trace.ts";
 import { SUBMISSION_JSON } from "../../kernel/core/jobs/submission.ts";
+import type { JobFiles } from "../../kernel/engine/job-files.ts";
 import { admitOutput, answer } from "../../kernel/http/exchange/answer.ts";
 import { notAnObject, readJson, type ScannedBody } from "../../kernel/http/exchange/body.ts";
 import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
@@ -25,6 +26,9 @@ import { streamed } from "./stream.ts";
 
 /** The one route whose requests may run in the background (D58). */
 const RESPONSES_ROUTE = "/v1/responses";
+
+/** The route whose answers have pictures (D60). */
+const IMAGES_ROUTE = "/v1/images/generations";
 
 /** Tokens that were counted and lists of models that are known, for as long as the module is open. */
 export interface OpenaiState {
@@ -48,7 +52,7 @@ export async function openai(call: Call<"endpoint" | "rest">, state: OpenaiState
 		const { createBackground } = await import("./background/create.ts");
 		return await createBackground(state.kernel, call, request.background);
 	}
-	const { input, stream } = request;
+	const { input, stream, links } = request;
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const endpoint = engine.endpoints.get(params.endpoint);
 	const list = listRequest(call, { route, endpoint: endpoint.id, models });
@@ -68,7 +72,8 @@ export async function openai(call: Call<"endpoint" | "rest">, state: OpenaiState
 	const job = { endpoint: endpoint.id, id };
 	let ended = false;
 	try {
-		ended = stream ? await streamed(call, job, tokens) : await whole(call, job, { tokens, onJson: list?.keep });
+		const files = links ? state.kernel.hooks.jobFiles?.(endpoint) : undefined;
+		ended = stream ? await streamed(call, job, tokens) : await whole(call, job, { tokens, onJson: list?.keep, files });
 	} catch (error) {
 		if (!(error instanceof ApiError) || error.code !== "job_not_found") throw error;
 		answerFailure(call, failureByEnd("removed"));
@@ -98,7 +103,7 @@ const pathOf = ({ req, path }: Call) => ({ method: req.method ?? "", path: path.
 async function readRequest(
 	call: Call,
 	route: string,
-): Promise<{ input: JsonText; stream: boolean } | { background: ScannedBody }> {
+): Promise<{ input: JsonText; stream: boolean; links?: boolean } | { background: ScannedBody }> {
 	if (call.req.method === "GET") return { input: openaiInput(route, undefined), stream: false };
 	if (isForm(call.req)) {
 		const { formInput } = await import("./form-input.ts");
@@ -106,23 +111,29 @@ async function readRequest(
 		if (model !== undefined) describeModel(call, route, model);
 		return form;
 	}
-	const body = await readJson(call, { ...SUBMISSION_JSON, members: ["stream", "model", "background"] });
+	const body = await readJson(call, { ...SUBMISSION_JSON, members: MEMBERS });
 	const { scan, size } = body;
 	if (!scan.ok || scan.kind !== "object") throw notAnObject(call, scan);
 	const { model } = scan.members;
 	if (model?.kind === "string") describeModel(call, route, String(JSON.parse(body.text(model))));
 	if (scan.members["background"]?.kind === "true" && route === RESPONSES_ROUTE && call.path.startsWith("/v2/"))
 		return { background: body };
+	const format = route === IMAGES_ROUTE ? scan.members["response_format"] : undefined;
 	return {
 		input: openaiInput(route, body.payload({ start: 0, end: size })),
 		stream: scan.members["stream"]?.kind === "true",
+		links: format?.kind === "string" && body.text(format) === '"url"',
 	};
 }
+
+const MEMBERS = ["stream", "model", "background", "response_format"];
 
 interface WholeOptions {
 	tokens: TokenCounts;
 	/** Called with a JSON answer of up to {@link LARGE_BYTES} that is no error, before it is sent. */
 	onJson: ((text: string, worker: string | undefined) => void) | undefined;
+	/** Keeps pictures, which are answered as links. */
+	files: JobFiles | undefined;
 }
 
 /** Sends one body at the job's end. False if the client disconnects before. */
@@ -142,12 +153,14 @@ async function whole(call: Call, job: JobName, options: WholeOptions): Promise<b
 	}
 }
 
-async function answerOutput(call: Call, { job, output }: JobResult, { tokens, onJson }: WholeOptions): Promise<void> {
-	const body =
+async function answerOutput(call: Call, { job, output }: JobResult, q: WholeOptions): Promise<void> {
+	const { tokens, onJson, files } = q;
+	const given =
 		(await inSlices(singleResult(output))) ?? (await chunksAsResult(call, job)) ?? (output === undefined ? "{}" : "[]");
-	const small = sizeOf(body) <= LARGE_BYTES;
-	const failure = small ? failureInOutput(stringOf(body)) : undefined;
+	const small = sizeOf(given) <= LARGE_BYTES;
+	const failure = small ? failureInOutput(stringOf(given)) : undefined;
 	if (failure) return answerFailure(call, failure);
+	const body = files ? await (await import("./image-links.ts")).withLinks(given, job.id, files) : given;
 	if (await answeredAsFile(call, body)) return;
 	if (small) onJson?.(stringOf(body), job.worker);
 	countTokens(call, { counts: tokens, endpoint: job.endpoint, usage: usageIn(usageText(body)) });
