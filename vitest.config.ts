@@ -15,6 +15,7 @@ const ON_BOTH_STORES = [
 	"client/background/{background,stream}",
 	"client/batches/batches",
 	"client/files/{bounds,downloads,files,lent}",
+	"client/job-files/job-files",
 	"client/webhooks/webhooks",
 	"worker/{clock,fence,lease,outage,results,returns}",
 ];

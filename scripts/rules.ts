@@ -281,4 +281,8 @@ export const RULES: readonly Rule[] = [
 		id: "D59",
 		says: "S3 clients store objects, whole or not at all, each endpoint with credentials and buckets of its own.",
 	},
+	{
+		id: "D60",
+		says: "Workers of an endpoint with files store them; each job shows its own, and pictures are links on request.",
+	},
 ];

@@ -14,7 +14,7 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
-	files: ["spec/client/batches", "spec/client/files", "spec/s3"],
+	files: ["spec/client/batches", "spec/client/files", "spec/client/job-files", "spec/s3"],
 	// Workers of the versions that are released have GPUs.
 	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
 		(name) => `spec/worker/${name}.test.ts`,
@@ -31,12 +31,12 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["gpu-models", "release-history", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
 		...["files/metrics", "openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
-	openai: ["spec/client/background", "spec/client/batches", "spec/client/files", "spec/client/openai"],
+	openai: ["background", "batches", "files", "job-files", "openai"].map((name) => `spec/client/${name}`),
 	"openai-async": ["spec/client/batches"],
 	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
-	s3: ["spec/s3"],
+	s3: ["spec/client/job-files", "spec/s3"],
 	webhooks: [
 		...["background/webhooks", "batches/webhooks"].map((name) => `spec/client/${name}.test.ts`),
 		...["spec/client/webhooks", "spec/v1/webhooks.test.ts"],

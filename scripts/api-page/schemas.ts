@@ -14,6 +14,7 @@ import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
 import { RESPONSE } from "../../src/modules/openai/background/routes.ts";
 import { BATCH } from "../../src/modules/openai-async/routes.ts";
 import { FILE } from "../../src/modules/files/routes.ts";
+import { JOB_FILE } from "../../src/modules/s3/workers/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
 import { RELEASE } from "../../src/modules/releases/routes.ts";
 import type { JsonSchema } from "../../src/kernel/api/definition/schema.ts";
@@ -54,6 +55,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Batch: BATCH,
 	Response: RESPONSE,
 	File: FILE,
+	JobFile: JOB_FILE,
 	Registry: REGISTRY,
 	ConsoleSession: CONSOLE_SESSION,
 	AuditEntry: AUDIT_ENTRY,

@@ -80,10 +80,13 @@ export function site({
 	endpoints,
 	settings,
 	clock,
+	port,
 }: {
 	endpoints: (site: Site) => Record<string, object>;
 	settings?: Record<string, unknown>;
 	clock?: Clock;
+	/** Default: a free one. */
+	port?: number;
 }): Site {
 	const place = folder();
 	let service: TestService;
@@ -96,6 +99,7 @@ export function site({
 			siteFolders: { console: BUNDLE },
 			...(settings ? { settings } : {}),
 			...(clock ? { clock } : {}),
+			...(port === undefined ? {} : { port }),
 		});
 	});
 	afterEach(async () => {

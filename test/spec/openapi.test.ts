@@ -208,6 +208,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 	it("jobs that wait, run, were lost, retried and cancelled", async () => {
 		const job = await submitted(service, EP, { input: { a: 1 }, webhook: NEVER });
 		const detail = async (): Promise<any> => (await ask("getJob", { job })).json;
+		expect((await ask("listJobFiles", { job })).json).toEqual({ enabled: false, files: [] });
 		expect((await detail()).reason).toBeDefined();
 		await worker.takeThis(job);
 		await detail();

@@ -7,6 +7,7 @@ export type { Gpu, GpuSpan } from "../../../src/modules/gpus/routes.ts";
 export type { HttpPreset } from "../../../src/modules/http-workers/routes.ts";
 export type { Release } from "../../../src/modules/releases/routes.ts";
 export type { FileObject } from "../../../src/modules/files/routes.ts";
+export type { JobFileList, JobFileRecord as JobFile } from "../../../src/modules/s3/workers/routes.ts";
 export type { BatchObject } from "../../../src/modules/openai-async/routes.ts";
 export type { Host } from "../../../src/modules/docker/routes.ts";
 export type { Key, KeyList, NewKey } from "../../../src/kernel/api/keys.ts";

@@ -5,6 +5,7 @@
 import { ACCESS_TEXTS } from "./text-access.ts";
 import { BATCH_TEXTS } from "./text-batches.ts";
 import { FILE_TEXTS } from "./text-files.ts";
+import { JOB_FILE_TEXTS } from "./text-job-files.ts";
 import { JOB_TEXTS } from "./text-jobs.ts";
 import { METRIC_TEXTS } from "./text-metrics.ts";
 import { PLAYGROUND_TEXTS } from "./text-playground.ts";
@@ -159,6 +160,7 @@ export const T = {
 	...ACCESS_TEXTS,
 	...BATCH_TEXTS,
 	...FILE_TEXTS,
+	...JOB_FILE_TEXTS,
 	...SERVER_TEXTS,
 	...SETTING_TEXTS,
 } as const;

@@ -8,11 +8,13 @@ import { Loading, Refusal } from "../../parts/notice.tsx";
 import { StreamView } from "../../parts/values/stream-view.tsx";
 import { Timeline } from "../../parts/charts/timeline.tsx";
 import { ValueView } from "../../parts/values/value-view.tsx";
+import type { Failure } from "../../client/api.ts";
 import { to } from "../../client/router.ts";
 import { useMay } from "../../client/session.ts";
 import type { JobDetail } from "../../client/shapes.ts";
 import { T } from "../../text/text.ts";
 import { isOver, useJob } from "./use-job.ts";
+import { JobFiles, NoJobFiles, useJobFiles } from "../../modules/s3/job-files.tsx";
 import { JobDeliveries, useDeliveries } from "../../modules/webhooks/deliveries.tsx";
 import { JobCode } from "./job-code.tsx";
 import { Facts, MoreFacts } from "./job-facts.tsx";
@@ -21,6 +23,21 @@ import { JobHead } from "./job-head.tsx";
 export function JobPage({ endpoint, id }: { endpoint: string; id: string }): ReactNode {
 	const { data: job, failure, reload } = useJob(endpoint, id);
 	if (!job) return failure ? <Refusal failure={failure} again={reload} /> : <Loading />;
+	return <Job endpoint={endpoint} job={job} failure={failure} reload={reload} />;
+}
+
+function Job({
+	endpoint,
+	job,
+	failure,
+	reload,
+}: {
+	endpoint: string;
+	job: JobDetail;
+	failure: Failure | undefined;
+	reload: () => void;
+}): ReactNode {
+	const files = useJobFiles(endpoint, job);
 	return (
 		<article className="job">
 			<JobHead endpoint={endpoint} job={job} reload={reload} />
@@ -35,11 +52,13 @@ export function JobPage({ endpoint, id }: { endpoint: string; id: string }): Rea
 			<Facts endpoint={endpoint} job={job} />
 			<History endpoint={endpoint} job={job}>
 				<Values endpoint={endpoint} job={job} reload={reload} logs={<Logs endpoint={endpoint} job={job} />} />
+				<JobFiles {...files} />
 				{job.expired ? <p className="muted">{T.job.expired}</p> : null}
 			</History>
 			<div className="job-folds">
 				<JobCode endpoint={endpoint} job={job} />
 				<MoreFacts job={job} />
+				<NoJobFiles {...files} />
 			</div>
 		</article>
 	);

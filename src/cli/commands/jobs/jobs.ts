@@ -5,6 +5,7 @@ import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
 import { formatOf, JSON_FLAG, OUTPUT_FLAGS, PAGE_FLAGS, printAnswer } from "../../framework/common-flags.ts";
 import { CliError } from "../../client/errors.ts";
+import { filesText } from "./job-files.ts";
 import { errorLine, jobText } from "./job-text.ts";
 import { wholeId } from "./short-id.ts";
 import { jobCalls, RefusedJob } from "../../submit/job-calls.ts";
@@ -63,7 +64,7 @@ const list = listAction<JobSummary>({
 const get: Action = {
 	name: "get",
 	args: ["ENDPOINT", "JOB"],
-	summary: "print a job with its timeline and the reason why it waits; the end of its id is enough",
+	summary: "print a job with its timeline, its files and the reason why it waits; the end of its id is enough",
 	flags: OUTPUT_FLAGS,
 	examples: [
 		"sluice jobs get hello 01a1fe89-4aef-7775-8192-266968f696d3",
@@ -72,8 +73,10 @@ const get: Action = {
 	async run(input) {
 		const [endpoint = "", given = ""] = input.args;
 		const job = await wholeId(input.service, endpoint, given);
-		const answer = await input.service.request("GET", path`/v1/endpoints/${endpoint}/jobs/${job}`);
-		return printAnswer(answer, input, () => jobText(answer, endpoint, systemClock.wall()));
+		const of = path`/v1/endpoints/${endpoint}/jobs/${job}`;
+		const answer = await input.service.request("GET", of);
+		const files = ["table", "wide"].includes(formatOf(input.flags)) ? await filesText(input.service, of) : "";
+		return printAnswer(answer, input, () => jobText(answer, endpoint, systemClock.wall()) + files);
 	},
 };
 
