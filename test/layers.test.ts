@@ -186,7 +186,8 @@ describe("layers of the console", () => {
 					: [];
 			// Code of lib/ uses nothing of Node's.
 			if (target.startsWith("../../src/kernel/lib/")) return [];
-			return typesOnly && /^\.\.\/\.\.\/src\/(kernel\/(core|api)\/|modules\/[\w-]+\/(?:[\w-]+\/)?routes\.ts$)/.test(target)
+			return typesOnly &&
+				/^\.\.\/\.\.\/src\/(kernel\/(core|api)\/|modules\/[\w-]+\/(?:[\w-]+\/)?routes\.ts$)/.test(target)
 				? []
 				: [`${path} imports ${target}`];
 		});

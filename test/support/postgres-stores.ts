@@ -48,7 +48,8 @@ async function on<T>(url: string, work: (client: Client, tables: string[]) => Pr
 }
 
 /** Ends all sessions of a database, those of services that use it. */
-export const endSessions = (url: string): Promise<void> => on(url, async (client) => void (await client.query(END_OTHERS)));
+export const endSessions = (url: string): Promise<void> =>
+	on(url, async (client) => void (await client.query(END_OTHERS)));
 
 async function made(): Promise<string> {
 	const { url } = await (await postgres()).createDatabase();

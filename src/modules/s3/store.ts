@@ -34,9 +34,9 @@ export interface Source {
 type Put = ObjectPlace & { headers: ObjectHeaders; ifAbsent: boolean };
 
 /** `add` throws when there is no room for the bytes that have arrived. */
-async function* counted(pieces: AsyncIterable<Buffer>, add: (bytes: number) => void): AsyncGenerator<Buffer> {
+async function* counted(pieces: AsyncIterable<Buffer>, add: (bytes: number) => Promise<void>): AsyncGenerator<Buffer> {
 	for await (const piece of pieces) {
-		add(piece.length);
+		await add(piece.length);
 		yield piece;
 	}
 }
@@ -74,6 +74,7 @@ export function createObjects({ kernel, files, settings }: ObjectsContext) {
 			const type = "application/octet-stream";
 			const row: FileRow = { id, endpoint, name: "object", purpose: PART, type, bytes, key: by, createdAt: now() };
 			let isKept = false;
+			own.storing();
 			try {
 				const outcome = await insert(row);
 				if ("over" in outcome) throw room.full(outcome.over, { endpoint, stored: outcome.bytes });
@@ -84,8 +85,10 @@ export function createObjects({ kernel, files, settings }: ObjectsContext) {
 				isKept = error instanceof StoreUnavailable && error.unsure;
 				throw error;
 			} finally {
-				if (isKept) file.done();
-				else await file.drop();
+				if (isKept) {
+					own.stored();
+					file.done();
+				} else await file.drop();
 			}
 			return { row };
 		} finally {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { stringOf } from "../../../src/kernel/lib/json/json-text.ts";
 import { eventLog, type LogEvent } from "../../../src/modules/openai/background/event-log.ts";
-import { itemsOf } from "../../../src/modules/openai/background/input-items.ts";
+import { pageOf } from "../../../src/modules/openai/background/input-items.ts";
 import {
 	atOnce,
 	blocksOf,
@@ -72,7 +72,10 @@ export const JSON_MEMBERS = target({
 		const members = atOnce(membersOf(blocks, NAMES));
 		const isObject = typeof found?.value === "object" && found.value !== null && !Array.isArray(found.value);
 		must((members !== undefined) === isObject, text);
-		if (found) for (const { text: item } of itemsOf(text.trim(), "resp_x")) must(parsed(item) !== undefined, item);
+		if (found) {
+			const page = atOnce(pageOf(Buffer.from(text.trim()), "resp_x", { after: undefined, limit: 100, order: "asc" }));
+			for (const { text: item } of page?.items ?? []) must(parsed(item) !== undefined, item);
+		}
 		if (!members) return;
 		const after = JSON.parse(stringOf(withMembers(blocks, members, { store: "7" })));
 		// One that is added is the first.

@@ -5,7 +5,7 @@
  */
 export function inBlocks(size: number, put: (block: Buffer) => Promise<void>) {
 	let buffer = Buffer.allocUnsafe(size);
-	let spare: Buffer | undefined;
+	let spare: typeof buffer | undefined;
 	let filled = 0;
 	let putting: Promise<void> = Promise.resolve();
 

@@ -9,7 +9,10 @@ it("D56: any range is that of the file, and a piece stays as it is until the nex
 	const file = fc.uint8Array({ minLength: 1, maxLength: 5 * SIZE });
 	await fc.assert(
 		fc.asyncProperty(file, fc.nat(), fc.nat(), async (bytes, one, other) => {
-			const [start, end] = [one, other].map((at) => at % (bytes.length + 1)).toSorted((a, b) => a - b) as [number, number];
+			const [start, end] = [one, other].map((at) => at % (bytes.length + 1)).toSorted((a, b) => a - b) as [
+				number,
+				number,
+			];
 			const pieces = await openAhead({ start, end, bytes: bytes.length, size: SIZE }, async (number, into) => {
 				const piece = bytes.subarray(number * SIZE, (number + 1) * SIZE);
 				expect(into.length).toBe(piece.length);

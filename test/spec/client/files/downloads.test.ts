@@ -123,12 +123,15 @@ it.runIf(ON_POSTGRES)("D56: a session of PostgreSQL that ends in the middle is n
 	await released(id);
 });
 
-it.runIf(ON_POSTGRES)("D56: a PostgreSQL that is lost in the middle ends the answer early, and nothing is kept", async () => {
-	const id = await uploaded();
-	reads.before = async (number) => {
-		if (number > 3) throw new StoreUnavailable("unreachable", "PostgreSQL cannot be reached.");
-	};
-	const got = await rest(await stalled(id));
-	expect(got.equals(LARGE.subarray(0, 4 * PIECE_BYTES))).toBe(true);
-	await released(id);
-});
+it.runIf(ON_POSTGRES)(
+	"D56: a PostgreSQL that is lost in the middle ends the answer early, and nothing is kept",
+	async () => {
+		const id = await uploaded();
+		reads.before = async (number) => {
+			if (number > 3) throw new StoreUnavailable("unreachable", "PostgreSQL cannot be reached.");
+		};
+		const got = await rest(await stalled(id));
+		expect(got.equals(LARGE.subarray(0, 4 * PIECE_BYTES))).toBe(true);
+		await released(id);
+	},
+);
