@@ -8,6 +8,10 @@ import { credentials } from "../spec/s3/s3-client.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 const ENDPOINT = "ep";
+
+/** Starts of Python take most of it on a busy machine. */
+const PROGRAM_MS = 300_000;
+
 let service: TestService;
 let env: Record<string, string>;
 beforeAll(async () => {
@@ -80,6 +84,7 @@ describe("boto3", () => {
 				keys: ["job-1/large.bin", "job-1/small.png"],
 			});
 		},
+		PROGRAM_MS,
 	);
 });
 
@@ -108,25 +113,30 @@ describe("rclone", () => {
 			await run("rclone", ["purge", ":s3:tree"], options);
 			expect(await run("rclone", ["lsf", ":s3:"], options)).not.toContain("tree");
 		},
+		PROGRAM_MS,
 	);
 });
 
 describe("the AWS command line", () => {
-	it.skipIf(!isThere("aws", "--version"))("D59: copies, lists and removes (needs aws)", async () => {
-		const path = join(service.folder.path, "aws.bin");
-		const content = randomBytes(9 * 2 ** 20);
-		writeFileSync(path, content);
-		const options = {
-			AWS_ACCESS_KEY_ID: env["BUCKET_ACCESS_KEY_ID"]!,
-			AWS_SECRET_ACCESS_KEY: env["BUCKET_SECRET_ACCESS_KEY"]!,
-			AWS_DEFAULT_REGION: "us-east-1",
-		};
-		const at = ["--endpoint-url", env["BUCKET_ENDPOINT_URL"]!, "s3"];
-		const aws = (...args: string[]) => run("aws", [...at, ...args], options);
-		await aws("cp", path, "s3://cli/a b/one.bin");
-		expect(await aws("ls", "s3://cli/a b/")).toContain("one.bin");
-		await aws("cp", "s3://cli/a b/one.bin", `${path}.copy`);
-		expect(md5(readFileSync(`${path}.copy`))).toBe(md5(content));
-		await aws("rb", "--force", "s3://cli");
-	});
+	it.skipIf(!isThere("aws", "--version"))(
+		"D59: copies, lists and removes (needs aws)",
+		async () => {
+			const path = join(service.folder.path, "aws.bin");
+			const content = randomBytes(9 * 2 ** 20);
+			writeFileSync(path, content);
+			const options = {
+				AWS_ACCESS_KEY_ID: env["BUCKET_ACCESS_KEY_ID"]!,
+				AWS_SECRET_ACCESS_KEY: env["BUCKET_SECRET_ACCESS_KEY"]!,
+				AWS_DEFAULT_REGION: "us-east-1",
+			};
+			const at = ["--endpoint-url", env["BUCKET_ENDPOINT_URL"]!, "s3"];
+			const aws = (...args: string[]) => run("aws", [...at, ...args], options);
+			await aws("cp", path, "s3://cli/a b/one.bin");
+			expect(await aws("ls", "s3://cli/a b/")).toContain("one.bin");
+			await aws("cp", "s3://cli/a b/one.bin", `${path}.copy`);
+			expect(md5(readFileSync(`${path}.copy`))).toBe(md5(content));
+			await aws("rb", "--force", "s3://cli");
+		},
+		PROGRAM_MS,
+	);
 });

@@ -17,7 +17,8 @@ import {
 	putPart,
 	type UploadContext,
 } from "./uploads.ts";
-import { element, elements, readDelete } from "./xml.ts";
+import { element, elements } from "./xml.ts";
+import { readDelete } from "./xml-bodies.ts";
 
 type Answer = (context: UploadContext, request: S3Request) => Promise<void> | void;
 

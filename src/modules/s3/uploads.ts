@@ -12,7 +12,8 @@ import { timeOf } from "./list-objects.ts";
 import { notImplemented, storedHeaders } from "./object-headers.ts";
 import { readPlace, type S3Request } from "./request.ts";
 import { noUpload, type ObjectHeaders, type Objects, type Source } from "./store.ts";
-import { type ChosenPart, elements, partNumber, readComplete } from "./xml.ts";
+import { elements } from "./xml.ts";
+import { type ChosenPart, partNumber, readComplete } from "./xml-bodies.ts";
 
 export interface UploadContext {
 	kernel: Kernel;

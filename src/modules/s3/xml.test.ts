@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { escapeXml, readComplete, readDelete } from "./xml.ts";
+import { escapeXml } from "./xml.ts";
+import { readComplete, readDelete } from "./xml-bodies.ts";
 
 it("D59: reads what clients send", () => {
 	const head =
@@ -20,6 +21,7 @@ it("D59: reads what clients send", () => {
 
 it.each([
 	["<a></b>", "MalformedXML"],
+	["<Other><Object><Key>a</Key></Object></Other>", "MalformedXML"],
 	["<Delete></Delete><Delete></Delete>", "MalformedXML"],
 	["<Delete><Object/></Delete>", "MalformedXML"],
 	["<Delete><![CDATA[x]]></Delete>", "MalformedXML"],

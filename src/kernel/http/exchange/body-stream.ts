@@ -1,6 +1,6 @@
 /** Reads a body of any size as slowly as its consumer wants, so that one of gigabytes needs no more memory. */
 import type { IncomingMessage } from "node:http";
-import { ApiError } from "../../core/errors.ts";
+import type { ApiError } from "../../core/errors.ts";
 import { UnreadBody } from "./body.ts";
 import type { Call } from "./call.ts";
 
