@@ -23,9 +23,12 @@ const here = site({
 });
 
 async function ran(endpoint: string, input: object): Promise<string> {
-	const { json, text } = await call(here.service.url, `/v2/${endpoint}/runsync?wait=60000`, { body: { input } });
-	expect(json.status, text).toBe("COMPLETED");
-	return json.id as string;
+	const { json } = await call(here.service.url, `/v2/${endpoint}/run`, { body: { input } });
+	for (;;) {
+		const { status } = (await call(here.service.url, `/v2/${endpoint}/status-sync/${json.id}`)).json;
+		if (status === "COMPLETED") return json.id as string;
+		expect(status).toMatch(/^IN_/);
+	}
 }
 
 const pixels = Buffer.alloc(8 * 8 * 3, 120);
