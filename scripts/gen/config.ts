@@ -103,6 +103,7 @@ function launcherSection({ properties = {}, ...schema }: Schema): string {
 const GUIDES: Readonly<Record<string, string>> = {
 	management: "management-api.md",
 	registries: "docker.md#images-and-registries",
+	s3: "files.md#buckets-with-the-s3-api",
 };
 
 /** The member of a module in `sluice.yaml`. */

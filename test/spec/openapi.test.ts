@@ -210,8 +210,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		const detail = async (): Promise<any> => (await ask("getJob", { job })).json;
 		expect((await ask("listJobFiles", { job })).json).toEqual({ enabled: false, files: [] });
 		expect((await detail()).reason).toBeDefined();
-		await worker.takeThis(job);
-		await detail();
+		await worker.takeThis(job).then(detail);
 		await worker.done(job, { error: "no" });
 		await call(service.url, `/v2/${EP}/retry/${job}`, { method: "POST" });
 		await worker.takeThis(job);
@@ -219,8 +218,7 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		expect((await detail()).attempts.map(({ end }: { end: string }) => end)).toContain("lost");
 		await call(service.url, `/v2/${EP}/cancel/${job}`, { method: "POST" });
 		await detail();
-		await ask("listJobs", { query: "?limit=2" });
-		await ask("listJobs", { query: "?limit=100&expired=true" });
+		for (const query of ["?limit=2", "?limit=100&expired=true"]) await ask("listJobs", { query });
 	});
 
 	it("D39: deeds on many jobs", async () => {

@@ -31,7 +31,7 @@ it("D56: a piece whose connection is cut in the middle is read again, whole", as
 	}
 });
 
-it("D56: names and bytes are those that were put; a piece that does not fit is told by its size", async () => {
+it("D56: names and bytes are those that were put; a piece that does not fit is known by its size", async () => {
 	const { other } = await place();
 	const pieces = other.pieces!;
 	for (const [number, file] of ["a'b", "a\\b", "a\\'; SELECT 1; --", "ü"].entries()) {

@@ -5,16 +5,9 @@ const CALLS = ["kernel/system/clock.ts", "kernel/system/file-calls.ts", "kernel/
 const LAUNCHERS = ["kernel/launchers/", "kernel/core/", "kernel/lib/", ...CALLS, "node"];
 
 const STORE = [
-	"kernel/store/contract/",
-	"kernel/store/migrate.ts",
-	"kernel/store/apply-transition.ts",
-	"kernel/store/views.ts",
-	"kernel/store/row.ts",
-	"kernel/store/operations/",
-	"kernel/store/job-columns.ts",
-	"kernel/store/cursor.ts",
-	"kernel/store/tables/",
-];
+	...["contract/", "operations/", "tables/"],
+	...["migrate.ts", "apply-transition.ts", "views.ts", "row.ts", "job-columns.ts", "cursor.ts"],
+].map((name) => `kernel/store/${name}`);
 
 /** What every part of the engine may import. */
 const ENGINE = [

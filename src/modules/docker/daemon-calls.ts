@@ -37,7 +37,10 @@ interface Call {
 	always?: true;
 }
 
-/** Connects on the first call. When the signal of `session` is aborted, all calls but those `always` fail with its reason. */
+/**
+ * Connects on the first call. When the signal of `session` is aborted, all calls but those `always` fail with its
+ * reason.
+ */
 export function daemonCalls(connection: Connection, session?: () => AbortSignal) {
 	const { address, secure } = connection;
 

@@ -45,7 +45,7 @@ it("D56: an upload goes on after a deletion that made its room, though it began 
 	expect(upload.arrived).toBe(51);
 });
 
-it("D56: what another upload has stored counts once, from its row on, and totals are read again for it once", async () => {
+it("D56: what another upload has stored counts once, from its row on; totals are read again for it once", async () => {
 	const { room, totals } = open(50);
 	const [first, second] = [await room.open("a", 0), await room.open("a", 0)];
 	await first.add(40);

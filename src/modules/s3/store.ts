@@ -41,9 +41,12 @@ async function* counted(pieces: AsyncIterable<Buffer>, add: (bytes: number) => P
 	}
 }
 
-function refusal(outcome: Exclude<NotStored, object>, endpoint: string): ApiError {
+const MANY_UPLOADS = "The endpoint has 1000 uploads that are not complete. Complete or abort one.";
+
+function refusal(outcome: Exclude<NotStored, object> | "too many uploads", endpoint: string): ApiError {
 	if (outcome === "no endpoint") return new ApiError("endpoint_not_found", { endpoint });
 	if (outcome === "exists") return new S3Error("PreconditionFailed", "The key has an object already.");
+	if (outcome === "too many uploads") return new S3Error("QuotaExceeded", MANY_UPLOADS);
 	return new S3Error("TooManyBuckets", "The endpoint has 1000 buckets. Delete one.");
 }
 
@@ -156,11 +159,6 @@ export function createObjects({ kernel, files, settings }: ObjectsContext) {
 			const id = `upload-${uuidv7(createdAt, random).replaceAll("-", "")}`;
 			const upload = { id, ...place, headers: JSON.stringify(headers), createdAt };
 			const outcome = await objects.createUpload({ upload });
-			if (outcome === "too many uploads")
-				throw new S3Error(
-					"QuotaExceeded",
-					"The endpoint has 1000 uploads that are not complete. Complete or abort one.",
-				);
 			if (outcome !== "created") throw refusal(outcome, place.endpoint);
 			return id;
 		},

@@ -1,7 +1,7 @@
 /** The rules on background responses: each planted bug is found, and what may happen is none (D58). */
 import { describe, expect, it } from "vitest";
 import type { ResponseEvent, Seen, SeenResponse } from "../history.ts";
-import { begun, chunk, ENDED, FAILED, history, rulesOf } from "./made-history.ts";
+import { begun, chunk, ENDED, FAILED, type history, rulesOf } from "./made-history.ts";
 import { DELTA } from "./response-rules.ts";
 
 type Made = ReturnType<typeof history>;

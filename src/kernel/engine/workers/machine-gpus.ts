@@ -50,7 +50,9 @@ export function machineGpus(d: WorkersContext) {
 			if (numbers.length > 0 && facts.size === 0) await read();
 			return numbers.map((number) => facts.get(String(number))?.address ?? number);
 		},
-		/** Returns the numbers of those that fit; undefined while no GPU is known. Reads them in the background if needed. */
+		/**
+		 * Returns the numbers of those that fit; undefined while no GPU is known. Reads them in the background if needed.
+		 */
 		fitting(need: GpuNeed): number[] | undefined {
 			if (facts.size === 0) readInBackground();
 			if (facts.size === 0) return undefined;

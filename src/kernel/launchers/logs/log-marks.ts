@@ -10,7 +10,7 @@ const FAST_LOOK_MS = 20;
 export type LogMarks = ReturnType<typeof logMarks>;
 
 export function logMarks(folders: readonly string[], clock: Clock) {
-	/** By id of the worker. */
+	/** Logs by id of their worker. */
 	const watched = new Map<string, WatchedLog>();
 	const closing = new AbortController();
 	let isLooping = false;

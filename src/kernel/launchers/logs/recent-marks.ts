@@ -1,7 +1,7 @@
 /** The last marks of a log, and the jobs of what is written after them. In memory only. */
 import { type Mark, markAt } from "./mark-file.ts";
 
-/** A log that grew by more since the last look is looked at more often. */
+/** A log that grew by more between two reads of its length is read more often. */
 const FAST_BYTES = 1024 * 1024;
 
 /** Kept: enough for those who follow the log. */

@@ -40,7 +40,7 @@ export function watchedLog(id: string, folders: readonly string[], clock: Clock)
 		return undefined;
 	}
 
-	/** As `note` of the marks. `time`: default now. */
+	/** Notes a length, as `note` of the marks does. `time`: default now. */
 	function note(bytes: number, changes: number, time = clock.wall()): boolean {
 		const start = path === undefined ? undefined : startNow(path);
 		return start !== undefined && marks.note({ start, bytes, changes, time });

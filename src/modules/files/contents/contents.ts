@@ -14,7 +14,7 @@ export interface FileContents {
 	sweep(ageMs: number): Promise<void>;
 }
 
-/** Pieces that are the caller's until it asks for the next one: their memory is used again ([1](../README.md#buffers)). */
+/** Pieces, each the caller's until it asks for the next one: memory is used again ([1](../README.md#buffers)). */
 export interface ContentPieces extends AsyncIterable<Uint8Array> {
 	/** Must be called in the end, read or not. */
 	close(): Promise<void>;

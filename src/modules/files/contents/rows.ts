@@ -7,7 +7,7 @@ import { inBlocks } from "./blocks.ts";
 import type { FileContents } from "./contents.ts";
 import { openAhead } from "./read-ahead.ts";
 
-/** Of an upload: two pieces, and what the driver makes of one. Of a download: two pieces, and rows that arrive. */
+/** Memory of a call: two pieces, and in an upload what the driver makes of one, in a download the rows that arrive. */
 const MEMORY = 4 * PIECE_BYTES;
 
 export function rowContents(pieces: PieceStore, now: () => number): FileContents {

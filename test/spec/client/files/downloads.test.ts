@@ -94,7 +94,7 @@ it("D56: a client that stops to read in the middle gets the file byte for byte w
 	await released(id);
 });
 
-it("D41, D56: one that leaves in the middle gives back its memory and its file, and no more of it is read", async () => {
+it("D41, D56: one that leaves in the middle gives back its memory and its file; no more of it is read", async () => {
 	const id = await uploaded();
 	const socket = await stalled(id);
 	expect(memory().used).toBeGreaterThan(0);
@@ -104,7 +104,7 @@ it("D41, D56: one that leaves in the middle gives back its memory and its file, 
 	expect(reads.begun).toBeLessThan(20);
 });
 
-it("D56: a file that is deleted in the middle goes on whole, or ends early: with no byte that is not its own", async () => {
+it("D56: a file that is deleted in the middle goes on whole, or ends early, with no byte but its own", async () => {
 	const id = await uploaded();
 	const client = clientOf(service, "ep");
 	reads.before = async (number) => void (number === 5 && (await client.files.delete(id)));

@@ -131,7 +131,7 @@ it("D41, D57: while little space is free nothing is written, and the module lear
 });
 
 it("D56, D57: the bounds are those of the settings", () => {
-	expect(files.bounds).toEqual({ endpointBytes: 9 * MB, totalBytes: 20 * MB });
+	expect(files.bounds).toEqual({ maxBytes: 512 * MB, endpointBytes: 9 * MB, totalBytes: 20 * MB });
 });
 
 it.skipIf(ON_POSTGRES)("D57: the sweep leaves bytes alone whose row is still to be stored", async () => {

@@ -3,7 +3,7 @@
  * flight fail and later ones wait, bounded, for a new connection.
  */
 import { randomUUID } from "node:crypto";
-import { Client, type ClientConfig, DatabaseError, type QueryResult, type ResultBuilder } from "pg";
+import { Client, type ClientConfig, DatabaseError, type QueryArrayResult } from "pg";
 import type { Clock } from "../../../system/clock.ts";
 import { StoreUnavailable } from "../../contract/store.ts";
 import type { Marker } from "./commit-markers.ts";
@@ -189,7 +189,10 @@ export class Connection implements Runner, Watched {
 		}
 		return new Promise<Answer>((resolve, reject) => {
 			const config = { name, text, values: values as Parameter[], rowMode: "array" } as const;
-			const done = (thrown: unknown, result: QueryResult<Value[]> | ResultBuilder<Value[]>): void => {
+			const done = (
+				thrown: unknown,
+				result: Pick<QueryArrayResult<Value[]>, "rows" | "rowCount" | "command">,
+			): void => {
 				if (thrown === null || thrown === undefined) {
 					if (this.#unreplicated.has(bound))
 						reject(new ConnectionLost("a commit was not confirmed by a synchronous standby"));
