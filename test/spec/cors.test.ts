@@ -19,6 +19,7 @@ const EXPOSED = [
 	"RateLimit-Remaining",
 	"RateLimit-Reset",
 	"x-request-id",
+	"ETag",
 ];
 const AUTH = { Authorization: `Bearer ${KEY}` };
 
@@ -71,7 +72,7 @@ const PATHS = [...Map.groupBy(ROUTES, ({ path }) => path)].map(([path, routes]) 
 		methods.flatMap((method) => (method === "GET" && access !== "worker" ? [method, "HEAD"] : [method])),
 	),
 }));
-const OURS = PATHS.filter(({ path }) => /^(\/sdk)?\/v2\//.test(path));
+const OURS = PATHS.filter(({ path }) => /^\/((sdk\/)?v2|s3)\//.test(path));
 const OTHERS = PATHS.filter(({ path }) => !OURS.some((each) => each.path === path));
 
 describe("OPTIONS", () => {

@@ -45,7 +45,7 @@ function ask(method: string, path: string, headers: Record<string, string> = {},
 /** Without what differs from request to request. */
 function lasting({ status, headers }: Answer): unknown {
 	const { date: _, "x-request-id": __, connection: ___, "keep-alive": ____, ...rest } = headers;
-	for (const name of Object.keys(rest)) if (name.startsWith("ratelimit-")) delete rest[name];
+	for (const name of Object.keys(rest)) if (/^ratelimit-|^x-amz-request-id$/.test(name)) delete rest[name];
 	return { status, ...rest };
 }
 

@@ -41,7 +41,7 @@ export interface OpenaiState {
 export async function openai(call: Call<"endpoint" | "rest">, state: OpenaiState): Promise<void> {
 	const { engine, params } = call;
 	const { tokens, models } = state;
-	if (params.rest.endsWith("/")) throw new ApiError(ERRORS.openai_path_not_found, pathOf(call));
+	if (WITHOUT_ID.test(params.rest)) throw new ApiError(ERRORS.openai_path_not_found, pathOf(call));
 	if (isHead(call)) {
 		engine.endpoints.get(params.endpoint);
 		return headOnly(call.res, JSON_HEADERS);
@@ -96,6 +96,9 @@ function listRequest(
 		keep: (text: string, worker: string | undefined): void => models.keep(endpoint, text, { asked, worker }),
 	};
 }
+
+/** Paths of what the service keeps, with an empty id: as jobs they would wait for a worker that has none of it. */
+const WITHOUT_ID = /^v1\/(?:batches|files|responses|uploads)\/$/;
 
 const pathOf = ({ req, path }: Call) => ({ method: req.method ?? "", path: path.slice(0, 200) });
 

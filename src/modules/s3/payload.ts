@@ -116,8 +116,11 @@ class Chunks {
 			const line = await this.#line();
 			if (line === "" && (isSigned || text === "")) return;
 			if (line === "") throw new S3Error("SignatureDoesNotMatch", "The trailers of the body are not signed.");
-			const [, name = "", value = ""] = /^([\w-]{1,64}):\s*(\S*)\s*$/.exec(line) ?? [];
-			if (name === "" || count === MOST_TRAILERS) throw malformed("a trailer cannot be read");
+			const colon = line.indexOf(":");
+			const name = line.slice(0, Math.max(0, colon));
+			const value = line.slice(colon + 1).trim();
+			if (!/^[\w-]{1,64}$/.test(name) || /\s/.test(value) || count === MOST_TRAILERS)
+				throw malformed("a trailer cannot be read");
 			const lower = name.toLowerCase();
 			if (lower === "x-amz-trailer-signature") {
 				if (this.#signer) this.#check("TRAILER", [createHash("sha256").update(text).digest("hex")], value);

@@ -168,10 +168,9 @@ describe("refusals", () => {
 		["GET", "v1/files/"],
 		["POST", "v1/batches/"],
 		["GET", "v1/responses/"],
-		["GET", "v1/files/file-x/content/"],
-		["POST", "v1/chat/completions/"],
-		["HEAD", "v1/models/"],
-	])("D32: %s %s, with a slash at its end, is 404 and no job", async (method, rest) => {
+		["POST", "v1/uploads/"],
+		["HEAD", "v1/files/"],
+	])("D32: %s %s, with an empty id, is 404 and no job", async (method, rest) => {
 		const path = `/v2/${ep}/openai/${rest}`;
 		const answer = await call(service.url, path, { method, ...(method === "POST" && { body: BODY }) });
 		expect(answer.status).toBe(404);
