@@ -62,7 +62,7 @@ describe.skipIf(noBrowser !== undefined)(titled("files of a job in the console")
 	it("D60: where the endpoint has no files, a fold says which setting it needs", async () => {
 		const job = await ran("plain", {});
 		const page = await here.open({ at: `#/endpoints/plain/requests/${job}` });
-		await page.getByText(T.jobFiles.title, { exact: true }).click();
+		await page.locator("summary").getByText(T.jobFiles.title, { exact: true }).click();
 		await page.getByText(T.jobFiles.off).waitFor();
 		await page.getByLabel(T.jobFiles.setting).getByText("files: true").waitFor();
 	});

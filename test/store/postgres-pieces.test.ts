@@ -66,6 +66,13 @@ it("D56: a PostgreSQL that dies in the middle of a download is an outage, and th
 	};
 	await expect(left()).rejects.toBeInstanceOf(StoreUnavailable);
 	await server.start();
+	// While it recovers, downloads are refused.
+	const answers = (): Promise<boolean> =>
+		contents.open(file, range).then(
+			(opened) => opened.close().then(() => true),
+			() => false,
+		);
+	await expect.poll(answers).toBe(true);
 	const pieces: Buffer[] = [];
 	for await (const piece of await contents.open(file, range)) pieces.push(Buffer.from(piece));
 	expect(Buffer.concat(pieces).equals(CONTENT)).toBe(true);
