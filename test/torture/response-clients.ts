@@ -60,7 +60,7 @@ export function responseClients({ api, time, tracker, random, nextNumber, names,
 	/** The first event of a stream has the id; the client leaves then or at the end. */
 	async function created(endpoint: EndpointName, body: string, key: string): Promise<Answer> {
 		const from = now();
-		const leaving = AbortSignal.timeout(SEEN_MS + random() * LEAVE_MS);
+		const leaving = AbortSignal.timeout(Math.ceil(SEEN_MS + random() * LEAVE_MS));
 		const { status, text } = await api.open(at(endpoint), keyed(key), { body, signal: leaving });
 		const id = /^event: response\.created\ndata: .*?"id":"(resp_[^"]+)"/m.exec(text)?.[1];
 		const result = id !== undefined ? "ok" : status !== undefined && status >= 300 && status < 500 ? "fail" : "unknown";
@@ -130,7 +130,7 @@ export function responseClients({ api, time, tracker, random, nextNumber, names,
 	/** Follows the events to the end; a reader may leave, and comes again. */
 	async function follow(by: string, job: Tracked): Promise<void> {
 		for (let after = -1; !over.aborted; ) {
-			const leaving = random() < LEAVING ? AbortSignal.timeout(random() * LEAVE_MS) : undefined;
+			const leaving = random() < LEAVING ? AbortSignal.timeout(Math.ceil(random() * LEAVE_MS)) : undefined;
 			const { last, isOver } = await events(by, job, after, leaving);
 			if (isOver) return;
 			after = last;
