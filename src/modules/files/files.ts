@@ -8,10 +8,9 @@ import { principalOf } from "../../kernel/http/gates/auth.ts";
 import { hold } from "../../kernel/http/memory/call-memory.ts";
 import type { Kernel } from "../../kernel/module.ts";
 import type { FileRow } from "../../kernel/store/contract/files.ts";
-import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import type { ContentPieces, ContentWriter, FileContents } from "./contents/contents.ts";
 import { FORM_BYTES, type Received, receiveForm } from "./receive.ts";
-import { type Room, rooms } from "./room.ts";
+import { type Room, rooms, storeRow } from "./room.ts";
 import { findRow, found, newId } from "./row.ts";
 import type { FilesSettings } from "./settings.ts";
 
@@ -54,23 +53,11 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 	async function stored(row: FileRow, { writer, own }: { writer: ContentWriter; own: Room }): Promise<void> {
 		const { endpointBytes, totalBytes } = settings;
 		const { endpoint } = row;
-		let isKept = false;
-		own.storing();
-		try {
+		await storeRow(own, writer, async () => {
 			const outcome = await files.insert({ row, endpointBytes, totalBytes });
 			if (outcome === "no endpoint") throw new ApiError("endpoint_not_found", { endpoint });
 			if (outcome !== "inserted") throw room.full(outcome.over, { endpoint, stored: outcome.bytes });
-			isKept = true;
-		} catch (error) {
-			// The row may exist. Otherwise the sweep removes the bytes.
-			isKept = error instanceof StoreUnavailable && error.unsure;
-			throw error;
-		} finally {
-			if (isKept) {
-				own.stored();
-				writer.done();
-			} else await writer.drop();
-		}
+		});
 	}
 
 	return {

@@ -1,6 +1,7 @@
 /** How much more may be stored (D56). Uploads are refused as soon as is known; the insert of the row decides. */
 import { UnreadBody } from "../../kernel/http/exchange/body.ts";
 import type { FileStore, FileTotal } from "../../kernel/store/contract/files.ts";
+import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
 import { ERRORS } from "./errors.ts";
 import type { FilesSettings } from "./settings.ts";
 
@@ -105,4 +106,31 @@ export function rooms(store: Pick<FileStore, "totals">, { maxBytes, endpointByte
 			};
 		},
 	};
+}
+
+/**
+ * Stores the row of written bytes, which are kept if it was stored or may have been, and removed otherwise.
+ * Returns what `insert` does, and throws what it throws.
+ */
+export async function storeRow<T>(
+	own: Pick<Room, "storing" | "stored">,
+	bytes: { done(): void; drop(): Promise<void> },
+	insert: () => Promise<T>,
+): Promise<T> {
+	let isKept = false;
+	own.storing();
+	try {
+		const outcome = await insert();
+		isKept = true;
+		return outcome;
+	} catch (error) {
+		// The row may exist. Otherwise the sweep removes the bytes.
+		isKept = error instanceof StoreUnavailable && error.unsure;
+		throw error;
+	} finally {
+		if (isKept) {
+			own.stored();
+			bytes.done();
+		} else await bytes.drop();
+	}
 }

@@ -3,8 +3,9 @@
  * that they signed outlive the worker that signed them.
  */
 import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
-import { moduleMembers } from "../../kernel/core/endpoints/endpoint-member.ts";
+import { memberOf } from "../../kernel/core/endpoints/endpoint-member.ts";
 import type { Encryption } from "../../kernel/secrets/encryption.ts";
+import { FILES } from "./workers/member.ts";
 
 /** The secret of the service, and the one before while it is replaced (`SLUICE_SECRET_PREVIOUS`). */
 export type ServiceSecret = Pick<Encryption, "macs">;
@@ -42,6 +43,6 @@ export function parseKeyId(keyId: string): { endpoint: string; epoch: number } |
  * all credentials and links before it.
  */
 export function epochOf(endpoint: Endpoint): number {
-	const { epoch = 1 } = (moduleMembers(endpoint)["files"] ?? {}) as { epoch?: number };
-	return epoch;
+	const files = memberOf(endpoint, FILES);
+	return (typeof files === "object" && files.epoch) || 1;
 }

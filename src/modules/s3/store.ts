@@ -5,8 +5,7 @@ import { uuidv7 } from "../../kernel/lib/ids.ts";
 import type { Kernel } from "../../kernel/module.ts";
 import { type FileRow, PART } from "../../kernel/store/contract/files.ts";
 import type { NotStored, ObjectPlace, ObjectRow, PartRow } from "../../kernel/store/contract/objects.ts";
-import { StoreUnavailable } from "../../kernel/store/contract/store.ts";
-import { rooms } from "../files/room.ts";
+import { rooms, storeRow } from "../files/room.ts";
 import { S3Error } from "./errors.ts";
 import type { S3Settings } from "./settings.ts";
 
@@ -69,31 +68,19 @@ export function createObjects({ kernel, files, settings }: ObjectsContext) {
 		endpoint: string,
 		{ pieces, declared, by }: Source,
 		insert: (row: FileRow) => Promise<T | { over: "endpoint" | "total"; bytes: number }>,
-	): Promise<{ row: FileRow }> {
+	): Promise<void> {
 		const own = await room.open(endpoint, declared ?? 0);
 		try {
 			const file = await files.write(counted(pieces, own.add));
 			const { id, bytes } = file;
 			const type = "application/octet-stream";
 			const row: FileRow = { id, endpoint, name: "object", purpose: PART, type, bytes, key: by, createdAt: now() };
-			let isKept = false;
-			own.storing();
-			try {
-				const outcome = await insert(row);
-				if ("over" in outcome) throw room.full(outcome.over, { endpoint, stored: outcome.bytes });
-				isKept = true;
-				free(outcome.freed);
-			} catch (error) {
-				// The row may exist. Otherwise the sweep of files removes the bytes.
-				isKept = error instanceof StoreUnavailable && error.unsure;
-				throw error;
-			} finally {
-				if (isKept) {
-					own.stored();
-					file.done();
-				} else await file.drop();
-			}
-			return { row };
+			const outcome = await storeRow(own, file, async () => {
+				const stored = await insert(row);
+				if ("over" in stored) throw room.full(stored.over, { endpoint, stored: stored.bytes });
+				return stored;
+			});
+			free(outcome.freed);
 		} finally {
 			own.close();
 		}
