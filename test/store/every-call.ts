@@ -6,6 +6,7 @@ import { sessionRow } from "./sessions.ts";
 import { resourceRow } from "./resources.ts";
 import { batchRow } from "./batches.ts";
 import { fileRow } from "./files.ts";
+import { objectRow } from "./objects.ts";
 import { endedWorker } from "./ended-workers.ts";
 import { nextId, siteOf, T0 } from "./site.ts";
 
@@ -21,6 +22,11 @@ export function everyCall(store: Store): Calls {
 	const { endpoint } = site;
 	const named = { endpoint, id: nextId(), now };
 	const of = { endpoint, worker: "w1", now };
+	const { objects } = store;
+	const at = { endpoint, bucket: "b", key: "k" };
+	const room = { endpointBytes: 9, totalBytes: 9 };
+	const part = { number: 1, file: named.id, bytes: 1, etag: "e", createdAt: now };
+	const object = objectRow({ ...at, content: named.id });
 	return {
 		"jobs.insert": () => site.insert(),
 		"jobs.get": () => store.jobs.get(named),
@@ -109,6 +115,27 @@ export function everyCall(store: Store): Calls {
 		"files.expire": () => store.files.expire({ now, limit: 1 }),
 		"files.unknown": () => store.files.unknown({ ids: ["none"] }),
 		"files.totals": () => store.files.totals(),
+		"objects.put": () => objects.put({ object, file: fileRow({ endpoint }), ifAbsent: false, now, ...room }),
+		"objects.copy": () =>
+			objects.copy({ from: at, object: { ...at, key: "c", createdAt: now, headers: undefined }, now }),
+		"objects.find": () => objects.find({ ...at, now }),
+		"objects.list": () => objects.list({ ...at, prefix: "", delimiter: "", after: "", limit: 1, now }),
+		"objects.inFolder": () => objects.inFolder({ endpoint, folder: "f", now, limit: 1 }),
+		"objects.remove": () => objects.remove({ ...at, keys: ["none"] }),
+		"objects.removeFolder": () => objects.removeFolder({ endpoint, folder: "f", limit: 1 }),
+		"objects.expire": () => objects.expire({ now, uploadsBefore: 0, limit: 1 }),
+		"objects.buckets": () => objects.buckets({ endpoint }),
+		"objects.hasBucket": () => objects.hasBucket({ endpoint, name: "b" }),
+		"objects.createBucket": () => objects.createBucket({ endpoint, name: nextId(), createdAt: now }),
+		"objects.removeBucket": () => objects.removeBucket({ endpoint, name: "none", now }),
+		"objects.createUpload": () =>
+			objects.createUpload({ upload: { ...at, id: nextId(), headers: "{}", createdAt: now } }),
+		"objects.findUpload": () => objects.findUpload({ ...at, id: "none" }),
+		"objects.uploads": () => objects.uploads({ ...at, prefix: "", after: { key: "", id: "" }, limit: 1 }),
+		"objects.putPart": () => objects.putPart({ upload: "none", part, row: fileRow({ endpoint }), ...room }),
+		"objects.parts": () => objects.parts({ upload: "none", after: 0, limit: 1 }),
+		"objects.complete": () => objects.complete({ object, parts: [], maxBytes: 1, ifAbsent: false, now }),
+		"objects.abort": () => objects.abort({ ...at, id: "none" }),
 		"batches.insert": () => store.batches.insert({ row: batchRow({ endpoint }), repeatsSince: now }),
 		"batches.find": () => store.batches.find(named),
 		"batches.list": () => store.batches.list({ endpoint, limit: 1 }),

@@ -10,7 +10,7 @@ import { alone, T0 } from "./site.ts";
 const ROOM = { endpointBytes: 1000, totalBytes: 1000 };
 const AT = { endpoint: "a", bucket: "b" };
 
-function objectRow(given: Partial<ObjectRow> & { key: string }): ObjectRow {
+export function objectRow(given: Partial<ObjectRow> & { key: string }): ObjectRow {
 	return { ...AT, content: "", bytes: 1, etag: "e", headers: "{}", createdAt: T0, ...given };
 }
 
