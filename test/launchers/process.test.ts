@@ -197,6 +197,23 @@ describe("process launcher: exit", () => {
 	});
 });
 
+describe("process launcher: adoption", () => {
+	it.runIf(linux)("D34: never takes over another service's worker, also while it becomes another program", async () => {
+		const starter = open();
+		const spec = samples.script("");
+		const again = join(samples.root, "again.sh");
+		writeFileSync(again, `#!/bin/sh\n${lines.READY}\nexec "$0"\n`, { mode: 0o755 });
+		// Its handle does not say who started it, as one of an earlier version.
+		const handle = await starter.start(withSettings(spec, { command: [again] }));
+		await samples.ready(spec);
+		const other = open();
+		const adopted: boolean[] = [];
+		for (let i = 0; i < 100; i++) adopted.push(await other.adopt(spec.workerId, handle, "another"));
+		expect(adopted.filter(Boolean)).toEqual([]);
+		await starter.stop(spec.workerId, 0);
+	});
+});
+
 describe("process launcher: stop", () => {
 	it.runIf(linux)("ends a grandchild that left the process group", async () => {
 		const launcher = open();

@@ -19,6 +19,7 @@ import { memoryByWorker } from "../nvidia-smi.ts";
 import { WatchedWorker, WatchedWorkers } from "../watched-workers.ts";
 import {
 	endGroup,
+	environmentAtStart,
 	groupRuns,
 	hasEnded,
 	identify,
@@ -123,8 +124,8 @@ export class ProcessLauncher extends WatchedWorkers<Worker, Spec> implements Lau
 	async adopt(id: string, handle: Handle, serviceId: string): Promise<boolean> {
 		const leader = identityOf(handle);
 		if (!leader || !isRunning(leader)) return false;
+		const environment = await environmentAtStart(this.clock, leader);
 		if (this.workers.has(id)) return true;
-		const environment = processTable.environment(leader.pid);
 		if (!isStartedBy(serviceId, { environment, handle })) {
 			this.log(`worker ${id} was not adopted: process ${leader.pid} does not show that this service started it`);
 			return false;

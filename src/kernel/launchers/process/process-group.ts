@@ -50,6 +50,22 @@ export function isStartedBy(
 	return handle[STARTED_BY] === undefined || handle[STARTED_BY] === serviceId;
 }
 
+/** Interval and count of the readings of an environment. */
+const READ_MS = 25;
+const READINGS = 5;
+
+/**
+ * Variables of a process at its start, as `NAME=value`. Empty if they cannot be read. A process that becomes another
+ * program (`exec`) shows none for a moment, so an empty answer is asked for again, for 100 ms.
+ */
+export async function environmentAtStart(clock: Clock, { pid }: Identity): Promise<string[]> {
+	for (let left = READINGS; ; left--) {
+		const environment = processTable.environment(pid);
+		if (environment.length > 0 || left === 1) return environment;
+		await clock.sleep(READ_MS);
+	}
+}
+
 export function isRunning({ pid, startTime }: Identity): boolean {
 	const row = processTable.find(pid);
 	return row !== undefined && !row.ended && row.startTime === startTime;
