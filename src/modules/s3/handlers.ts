@@ -82,9 +82,8 @@ const OBJECT: Readonly<Record<string, Answer>> = {
 	"POST uploads": createUpload,
 	"POST uploadId": completeUpload,
 	"DELETE uploadId": abortUpload,
-	"DELETE ": async (context, { call, endpoint, bucket, key }) => {
-		const { freed } = await context.kernel.store.objects.remove({ endpoint, bucket, keys: [key] });
-		context.objects.free(freed);
+	"DELETE ": async ({ objects }, { call, endpoint, bucket, key }) => {
+		await objects.remove({ endpoint, bucket, keys: [key] });
 		sendEmpty(call, {}, 204);
 	},
 };
@@ -118,11 +117,10 @@ async function removeBucket({ kernel }: UploadContext, { call, endpoint, bucket 
 	sendEmpty(call, {}, 204);
 }
 
-async function removeObjects({ kernel, objects }: UploadContext, request: S3Request): Promise<void> {
+async function removeObjects({ objects }: UploadContext, request: S3Request): Promise<void> {
 	const { call, endpoint, bucket } = request;
-	const { keys, quiet } = readDelete(await readText(request));
-	const { freed } = await kernel.store.objects.remove({ endpoint, bucket, keys });
-	objects.free(freed);
+	const { keys, quiet } = await readDelete(await readText(request));
+	await objects.remove({ endpoint, bucket, keys });
 	const each = quiet ? [] : keys.map((key) => element("Deleted", elements({ Key: key })));
 	await sendXml(call, "DeleteResult", each.join(""));
 }

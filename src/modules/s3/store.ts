@@ -40,6 +40,9 @@ async function* counted(pieces: AsyncIterable<Buffer>, add: (bytes: number) => P
 	}
 }
 
+/** Keys whose objects one transaction removes. */
+const KEYS_AT_ONCE = 100;
+
 const MANY_UPLOADS = "The endpoint has 1000 uploads that are not complete. Complete or abort one.";
 
 function refusal(outcome: Exclude<NotStored, object> | "too many uploads", endpoint: string): ApiError {
@@ -139,6 +142,15 @@ export function createObjects({ kernel, files, settings }: ObjectsContext) {
 			if ("over" in outcome) throw room.full(outcome.over, { endpoint: q.to.endpoint, stored: outcome.bytes });
 			free(outcome.freed);
 			return { etag: outcome.etag, createdAt };
+		},
+
+		/** Other changes of objects get their turn between two steps. */
+		async remove({ endpoint, bucket, keys }: { endpoint: string; bucket: string; keys: readonly string[] }) {
+			for (let at = 0; at < keys.length; ) {
+				const { removed, freed } = await objects.remove({ endpoint, bucket, keys: keys.slice(at, at + KEYS_AT_ONCE) });
+				free(freed);
+				at += removed;
+			}
 		},
 
 		async createUpload({ headers, ...place }: ObjectPlace & { headers: ObjectHeaders }): Promise<string> {

@@ -63,6 +63,9 @@ export interface Freed {
 	freed: string[];
 }
 
+/** `removed`: objects and uploads; 0 if none is left. */
+export type Removed = Freed & { removed: number };
+
 export type NotStored = "no endpoint" | "too many buckets" | "exists" | { over: "endpoint" | "total"; bytes: number };
 
 export interface ObjectStore {
@@ -93,10 +96,11 @@ export interface ObjectStore {
 	}): Promise<{ objects: ListedObject[]; folders: string[]; last: string | undefined }>;
 	/** Objects of all buckets whose key begins with this folder, the newest first. */
 	inFolder(q: { endpoint: string; folder: string; now: number; limit: number }): Promise<ObjectRow[]>;
-	remove(q: { endpoint: string; bucket: string; keys: readonly string[] }): Promise<Freed>;
-	removeFolder(q: { endpoint: string; folder: string; limit: number }): Promise<Freed & { removed: number }>;
+	/** Stops behind one with very many files. `removed`: how many keys were gone through, at least one. */
+	remove(q: { endpoint: string; bucket: string; keys: readonly string[] }): Promise<Removed>;
+	removeFolder(q: { endpoint: string; folder: string; limit: number }): Promise<Removed>;
 	/** Removes expired objects, and uploads from before `uploadsBefore`. */
-	expire(q: { now: number; uploadsBefore: number; limit: number }): Promise<Freed & { removed: number }>;
+	expire(q: { now: number; uploadsBefore: number; limit: number }): Promise<Removed>;
 
 	buckets(q: { endpoint: string }): Promise<BucketRow[]>;
 	hasBucket(q: { endpoint: string; name: string }): Promise<boolean>;

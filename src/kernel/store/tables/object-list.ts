@@ -53,7 +53,9 @@ export function* listed(q: Query<"objects.list">): Work<ObjectPage> {
 		}
 		if (found.length < batch) return page;
 		const { key } = found.at(-1)!;
-		place = folder !== undefined && key.startsWith(folder) ? folder + END : key;
+		const end = folder === undefined ? undefined : folder + END;
+		// A key may have END itself.
+		place = end !== undefined && key.startsWith(folder!) && !key.startsWith(end) ? end : key;
 		statement = BEHIND;
 	}
 	return { ...page, last };

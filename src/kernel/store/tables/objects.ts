@@ -6,11 +6,12 @@ import type { FileRow } from "../contract/files.ts";
 import {
 	type BucketRow,
 	type ContentPart,
-	MOST_BUCKETS,
+		MOST_BUCKETS,
 	MOST_UPLOADS,
 	type ObjectPlace,
 	type ObjectRow,
 	type PartRow,
+	type Removed,
 	type UploadRow,
 } from "../contract/objects.ts";
 import { read, write } from "../operations/operation.ts";
@@ -64,16 +65,35 @@ const REMOVE_PART = sql("DELETE FROM object_parts WHERE upload = $1 AND number =
 const LIST_PARTS = sql(`
   SELECT ${PARTS.names} FROM object_parts WHERE upload = $1 AND number > $2 ORDER BY number LIMIT $3`);
 const ALL_PARTS = sql(`SELECT ${PARTS.names} FROM object_parts WHERE upload = $1 ORDER BY number`);
-const CONTENT_PARTS = sql(`SELECT ${CONTENT.names} FROM object_parts WHERE upload = $1 ORDER BY number`);
-const REMOVE_PARTS = sql("DELETE FROM object_parts WHERE upload = $1");
+
+/** Statements for all or some of the parts of an upload. */
+function partsWhere(where: string, sqlite = where) {
+	const each = (text: (where: string) => string) => sql(text(where), text(sqlite));
+	return {
+		content: each((its) => `SELECT ${CONTENT.names} FROM object_parts WHERE ${its} ORDER BY number`),
+		totals: each(
+			(its) => `
+  SELECT files.endpoint, count(*), sum(files.bytes) FROM object_parts JOIN files ON files.id = object_parts.file
+  WHERE ${its} GROUP BY files.endpoint`,
+		),
+		removeFiles: each((its) => `DELETE FROM files WHERE id IN (SELECT file FROM object_parts WHERE ${its})`),
+		remove: each((its) => `DELETE FROM object_parts WHERE ${its}`),
+	};
+}
+
+const PARTS_OF = partsWhere("upload = $1");
+/** `$2`: a JSON array of the numbers of the chosen ones. */
+const OTHERS_OF = partsWhere(
+	"upload = $1 AND number NOT IN (SELECT CAST(jsonb_array_elements_text(CAST($2 AS jsonb)) AS bigint))",
+	"upload = $1 AND number NOT IN (SELECT value FROM json_each($2))",
+);
 
 const FILE = sql("SELECT endpoint, bytes FROM files WHERE id = $1");
 const REMOVE_FILE = sql("DELETE FROM files WHERE id = $1");
-const REMOVE_FILES = sql("DELETE FROM files WHERE id IN (SELECT file FROM object_parts WHERE upload = $1)");
-const PART_TOTALS = sql(`
-  SELECT files.endpoint, count(*), sum(files.bytes) FROM object_parts JOIN files ON files.id = object_parts.file
-  WHERE upload = $1 GROUP BY files.endpoint`);
 const SUBTRACT = sql("UPDATE file_totals SET files = files - $2, bytes = bytes - $3 WHERE endpoint = $1");
+
+/** Files after which a transaction removes no more objects: others wait for it. */
+const MANY_FILES = 200;
 
 /** All that changes objects begins with it, after the endpoint. */
 function* one(): Work<void> {
@@ -96,20 +116,21 @@ function* removeFile(id: string): Work<string[]> {
 	return [id];
 }
 
-/** Returns the files whose rows are removed with the parts of an upload. */
-function* removeParts(upload: string): Work<string[]> {
-	const files = (yield* rows(CONTENT_PARTS, upload)).map(([file]) => file as string);
-	for (const [endpoint, count, bytes] of yield* rows(PART_TOTALS, upload))
+/** Returns the files whose rows are removed with the parts. */
+function* removeParts(which: typeof PARTS_OF, ...values: readonly string[]): Work<string[]> {
+	const files = (yield* rows(which.content, ...values)).map(([file]) => file as string);
+	if (files.length === 0) return [];
+	for (const [endpoint, count, bytes] of yield* rows(which.totals, ...values))
 		yield* change(SUBTRACT, endpoint!, Number(count), Number(bytes));
-	yield* change(REMOVE_FILES, upload);
-	yield* change(REMOVE_PARTS, upload);
+	yield* change(which.removeFiles, ...values);
+	yield* change(which.remove, ...values);
 	return files;
 }
 
 /** Removes what no object has any more. */
 function* release(content: string): Work<string[]> {
 	if ((yield* rows(USED, content)).length > 0) return [];
-	return yield* isFile(content) ? removeFile(content) : removeParts(content);
+	return yield* isFile(content) ? removeFile(content) : removeParts(PARTS_OF, content);
 }
 
 function* removeAt({ endpoint, bucket, key }: ObjectPlace): Work<string[]> {
@@ -145,27 +166,31 @@ function* found({ endpoint, bucket, key, now }: ObjectPlace & { now: number }): 
 }
 
 function* contentOf({ content, bytes }: ObjectRow): Work<ContentPart[]> {
-	return isFile(content) ? [{ file: content, bytes }] : (yield* rows(CONTENT_PARTS, content)).map(CONTENT.from);
+	return isFile(content) ? [{ file: content, bytes }] : (yield* rows(PARTS_OF.content, content)).map(CONTENT.from);
 }
 
-function* removePlaces(places: readonly (readonly unknown[])[]): Work<string[]> {
+/** `removed`: how many of the places, from the first one, were gone through. */
+function* removePlaces(places: readonly (readonly unknown[])[]): Work<Removed> {
 	const freed: string[] = [];
-	for (const [endpoint, bucket, key] of places as [string, string, string][])
+	let removed = 0;
+	for (const [endpoint, bucket, key] of places as [string, string, string][]) {
+		if (freed.length >= MANY_FILES) break;
 		freed.push(...(yield* removeAt({ endpoint, bucket, key })));
-	return freed;
+		removed += 1;
+	}
+	return { removed, freed };
 }
 
-/** Removes parts that are not wanted. Returns the bytes of the others, or the number of one that is not as wanted. */
-function* chosenParts(upload: string, wanted: readonly { number: number; etag: string }[]) {
+/** Returns the bytes of the parts that are wanted, or the number of one that is not as wanted. */
+function* chosenBytes(upload: string, wanted: readonly { number: number; etag: string }[]) {
 	const stored = new Map((yield* rows(ALL_PARTS, upload)).map(PARTS.from).map((part) => [part.number, part]));
 	let bytes = 0;
 	for (const { number, etag } of wanted) {
 		const part = stored.get(number);
 		if (part?.etag !== etag) return { badPart: number };
 		bytes += part.bytes;
-		stored.delete(number);
 	}
-	return { bytes, others: [...stored.values()] };
+	return { bytes };
 }
 
 function* storePart(upload: string, endpoint: string, part: PartRow, row: FileRow): Work<string[]> {
@@ -209,25 +234,26 @@ export const objects = {
 
 	remove: write<"objects.remove">(function* ({ endpoint, bucket, keys }) {
 		yield* one();
-		return { freed: yield* removePlaces(keys.map((key) => [endpoint, bucket, key])) };
+		return yield* removePlaces(keys.map((key) => [endpoint, bucket, key]));
 	}),
 
 	removeFolder: write<"objects.removeFolder">(function* ({ endpoint, folder, limit }) {
 		yield* one();
-		const places = yield* rows(SOME_IN_FOLDER, endpoint, folder, limit);
-		return { removed: places.length, freed: yield* removePlaces(places) };
+		return yield* removePlaces(yield* rows(SOME_IN_FOLDER, endpoint, folder, limit));
 	}),
 
 	expire: write<"objects.expire">(function* ({ now, uploadsBefore, limit }) {
 		yield* one();
-		const places = yield* rows(EXPIRED, now, limit);
-		const freed = yield* removePlaces(places);
-		const uploads = yield* rows(OLD_UPLOADS, uploadsBefore, limit);
-		for (const [id] of uploads as [string][]) {
+		const objects = yield* removePlaces(yield* rows(EXPIRED, now, limit));
+		const freed = [...objects.freed];
+		let { removed } = objects;
+		for (const [id] of (yield* rows(OLD_UPLOADS, uploadsBefore, limit)) as [string][]) {
+			if (freed.length >= MANY_FILES) break;
 			yield* change(REMOVE_UPLOAD, id);
-			freed.push(...(yield* removeParts(id)));
+			freed.push(...(yield* removeParts(PARTS_OF, id)));
+			removed += 1;
 		}
-		return { removed: places.length + uploads.length, freed };
+		return { removed, freed };
 	}),
 
 	buckets: read<"objects.buckets">(function* ({ endpoint }) {
@@ -287,14 +313,11 @@ export const objects = {
 		if (current?.content === content) return current.etag === object.etag ? { freed: [] } : "no upload";
 		if ((yield* rows(UPLOAD_AT, endpoint, bucket, key, content)).length === 0) return "no upload";
 		if (ifAbsent && current) return "exists";
-		const chosen = yield* chosenParts(content, parts);
+		const chosen = yield* chosenBytes(content, parts);
 		if ("badPart" in chosen) return { badPart: chosen.badPart! };
 		if (chosen.bytes > maxBytes) return "too large";
-		const freed: string[] = [];
-		for (const { number, file } of chosen.others) {
-			yield* change(REMOVE_PART, content, number);
-			freed.push(...(yield* removeFile(file)));
-		}
+		const numbers = JSON.stringify(parts.map(({ number }) => number));
+		const freed = yield* removeParts(OTHERS_OF, content, numbers);
 		yield* change(REMOVE_UPLOAD, content);
 		// It was there when the upload began, and its bound held then.
 		yield* ensureBucket(bucketOf(object));
@@ -306,7 +329,7 @@ export const objects = {
 		yield* one();
 		if ((yield* rows(UPLOAD_AT, endpoint, bucket, key, id)).length === 0) return "no upload";
 		yield* change(REMOVE_UPLOAD, id);
-		return { freed: yield* removeParts(id) };
+		return { freed: yield* removeParts(PARTS_OF, id) };
 	}),
 
 	list: read<"objects.list">(listed),
