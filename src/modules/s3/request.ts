@@ -7,11 +7,13 @@ import type { Kernel } from "../../kernel/module.ts";
 import { epochOf, parseKeyId, secretsOf } from "./credentials.ts";
 import { S3Error } from "./errors.ts";
 import { type Payload, payloadOf } from "./payload.ts";
-import { type ChunkSigner, readSignature, type SentRequest, type Signature, verify } from "./signature.ts";
+import { type ChunkSigner, readSignature, type SentRequest, type Signature, type SignedPlace, verify } from "./signature.ts";
 
 /** The least that a client must send, so that an upload ends. */
 const BYTES_PER_SECOND = 4096;
 
+/** Path of the face. */
+const FACE = "/s3";
 const LONGEST_KEY = 1024;
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -38,9 +40,9 @@ export async function readRequest(call: Call, kernel: Context): Promise<S3Reques
 	const signature = readSignature(sent);
 	const parsed = parseKeyId(signature.keyId);
 	if (!parsed) throw unknownKey();
-	const hosts = [...(sent.headers.get("host") ?? []).slice(0, 1), new URL(await kernel.url).host];
+	const places = signedPlaces(sent, new URL(await kernel.url));
 	const secrets = secretsOf(kernel.encryption, signature.keyId);
-	const signer = verify(sent, signature, { secrets, hosts, now: kernel.calendar.now() });
+	const signer = verify(sent, signature, { secrets, places, now: kernel.calendar.now() });
 	const { endpoint } = parsed;
 	if (epochOf(await known(kernel, endpoint)) !== parsed.epoch) throw unknownKey();
 	call.identity.principal = {
@@ -51,6 +53,23 @@ export async function readRequest(call: Call, kernel: Context): Promise<S3Reques
 	};
 	call.service.connections.identified(call.connection);
 	return { endpoint, ...readTarget(call.path), ...membersOf(call, sent, signature, signer) };
+}
+
+/**
+ * A proxy may have changed the host, or removed the path of the service's address. s3cmd signs the path of its setting
+ * `host_base` as a part of the host.
+ */
+export function signedPlaces({ path, headers }: Pick<SentRequest, "path" | "headers">, url: URL): SignedPlace[] {
+	const hosts = new Set([...(headers.get("host") ?? []).slice(0, 1), url.host]);
+	const removed = url.pathname.replace(/\/$/, "");
+	// With a path that begins as the face's, one signed path would be two objects.
+	const bases = new Set(removed === FACE || removed.startsWith(`${FACE}/`) ? [removed] : ["", removed]);
+	return [...hosts].flatMap((host) =>
+		[...bases].flatMap((base) => [
+			{ host, path: base + path },
+			{ host: host + base + FACE, path: path.slice(FACE.length) },
+		]),
+	);
 }
 
 function sentRequest({ req, path, queryText }: Call): SentRequest {

@@ -38,7 +38,8 @@ const LINK: readonly (readonly [string, string])[] = [
 
 function code(sent: SentRequest, { now = NOW, secrets = [SECRET], hosts = [HOST] } = {}): string {
 	try {
-		verify(sent, readSignature(sent), { secrets, hosts, now });
+		const places = hosts.map((host) => ({ host, path: sent.path }));
+		verify(sent, readSignature(sent), { secrets, places, now });
 		return "ok";
 	} catch (error) {
 		return (error as { s3Code: string }).s3Code;

@@ -35,6 +35,13 @@ export interface Signature {
 	payload: string;
 }
 
+/** An address that a client may have signed. */
+export interface SignedPlace {
+	host: string;
+	/** Neither decoded nor normalised. */
+	path: string;
+}
+
 /** What signatures of chunks are made with. */
 export interface ChunkSigner extends Pick<Signature, "time" | "scope" | "signature"> {
 	key: Buffer;
@@ -132,28 +139,26 @@ function msOf(time: string): number {
 }
 
 /**
- * Throws unless one of the secrets has signed the request for one of the hosts. `now`: time of day, ms. A link lives as
+ * Throws unless one of the secrets has signed the request for one of the places. `now`: time of day, ms. A link lives as
  * long as it says; another request is refused when its time is over 15 minutes from now.
  */
 export function verify(
 	request: SentRequest,
 	its: Signature,
-	{ secrets, hosts, now }: { secrets: readonly string[]; hosts: readonly string[]; now: number },
+	{ secrets, places, now }: { secrets: readonly string[]; places: readonly SignedPlace[]; now: number },
 ): ChunkSigner {
 	checkTime(its, now);
 	refuseUnsigned(request, its);
 	const given = Buffer.from(its.signature, "hex");
-	for (const host of hosts) {
-		const text = stringToSign(its, canonical(request, its, host));
-		for (const secret of secrets) {
-			const key = signingKey(secret, its.scope);
-			if (timingSafeEqual(hmac(key, text), given)) return { ...its, key };
-		}
+	const keys = secrets.map((secret) => signingKey(secret, its.scope));
+	for (const place of places) {
+		const text = stringToSign(its, canonical(request, its, place));
+		for (const key of keys) if (timingSafeEqual(hmac(key, text), given)) return { ...its, key };
 	}
 	throw new S3Error(
 		"SignatureDoesNotMatch",
 		"The signature is not that of this request: the secret is another one, or a proxy changed the path, the query, " +
-			"a signed header or the host.",
+			"a signed header, or the host; then set publicUrl to the address that clients use.",
 	);
 }
 
@@ -176,7 +181,11 @@ function refuseUnsigned({ headers }: SentRequest, { signedHeaders }: Signature):
 			throw new S3Error("AccessDenied", `The header ${name} was sent and is not signed.`);
 }
 
-function canonical({ method, path, query, headers }: SentRequest, its: Signature, host: string): string {
+function canonical(
+	{ method, query, headers }: Omit<SentRequest, "path">,
+	its: Signature,
+	{ host, path }: SignedPlace,
+): string {
 	const pairs = query
 		.filter(([name]) => name !== "X-Amz-Signature")
 		.map(([name, value]) => [encodeUri(name), encodeUri(value)] as const)
@@ -233,8 +242,8 @@ export function signedLink(
 	];
 	const its = { keyId, time, scope, signedHeaders: ["host"], signature: "", expires, payload: UNSIGNED };
 	const [, host = "", path = ""] = /^https?:\/\/([^/]*)(\/.*)$/.exec(url) ?? [];
-	const request = { method: "GET", path, query, headers: new Map() };
-	const text = stringToSign(its, canonical(request, its, host));
+	const request = { method: "GET", query, headers: new Map() };
+	const text = stringToSign(its, canonical(request, its, { host, path }));
 	const signature = hmac(signingKey(secretKey, scope), text).toString("hex");
 	const pairs = [...query, ["X-Amz-Signature", signature] as const];
 	return `${url}?${pairs.map((pair) => pair.map(encodeUri).join("=")).join("&")}`;

@@ -1,0 +1,49 @@
+/** The addresses at which S3 clients reach the service (D59). */
+import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../support/free-port.ts";
+import { type PathProxy, pathProxy } from "../../support/path-proxy.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
+import { answerTo, clientOf } from "./s3-client.ts";
+
+let proxy: PathProxy;
+let service: TestService;
+beforeAll(async () => {
+	const port = await freePort();
+	proxy = await pathProxy({ to: `http://127.0.0.1:${port}`, path: "/api" });
+	service = await startService({ endpoints: { ep: {} }, settings: { publicUrl: proxy.url }, port });
+});
+afterAll(async () => {
+	proxy.close();
+	await service.end();
+});
+
+const Bucket = "b";
+
+describe("below a path of a proxy that removes it", () => {
+	it("D59: requests and links of clients are right at both addresses", async () => {
+		const { json } = await call(service.url, "/v1/endpoints/ep/s3");
+		expect(json.endpointUrl).toBe(`${proxy.url}/s3`);
+		for (const [Key, endpoint] of [
+			["by proxy", json.endpointUrl as string],
+			["direct", `${service.url}/s3`],
+		] as const) {
+			const client = clientOf(service, "ep", { endpoint });
+			await client.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
+			const link = await getSignedUrl(client, new GetObjectCommand({ Bucket, Key }));
+			expect(await answerTo(link)).toMatchObject({ status: 200, text: Key });
+		}
+	});
+
+	it("D60: links to files of a job are right there, and at the address of a console that is loaded directly", async () => {
+		const put = new PutObjectCommand({ Bucket, Key: "job-1/é.txt", Body: "text" });
+		await clientOf(service, "ep").send(put);
+		const { json } = await call(service.url, "/v1/endpoints/ep/jobs/job-1/files");
+		const { url } = json.files[0];
+		expect(url.startsWith(`${proxy.url}/s3/`)).toBe(true);
+		for (const link of [url, url.replace(proxy.url, service.url)])
+			expect(await answerTo(link)).toMatchObject({ status: 200, text: "text" });
+		expect((await answerTo(url.replace("%C3%A9", "e"))).code).toBe("SignatureDoesNotMatch");
+	});
+});
