@@ -13,18 +13,21 @@ const SIZES: Readonly<Record<Algorithm | "md5", number>> = { crc32: 4, sha1: 20,
 
 export class Checksums {
 	readonly #expected = new Map<string, string>();
+	/** Those that are to follow the body. */
+	readonly #announced: readonly string[];
 	readonly #md5 = createHash("md5");
 	readonly #hashes = new Map<Algorithm, Hash>();
 	#crc: number | undefined;
 	#digest: Buffer = Buffer.alloc(0);
 
 	constructor(header: (name: string) => string | undefined) {
+		const trailers = (header("x-amz-trailer") ?? "").toLowerCase().split(",");
+		this.#announced = trailers.map((each) => each.trim()).filter((each) => HEADER.test(each));
 		for (const algorithm of ["crc32", "sha1", "sha256"] as const) {
 			const name = `x-amz-checksum-${algorithm}`;
 			const value = header(name);
-			const isTrailer = header("x-amz-trailer")?.toLowerCase().includes(name);
 			if (value !== undefined) this.expect(name, value);
-			if (value === undefined && !isTrailer) continue;
+			if (value === undefined && !this.#announced.includes(name)) continue;
 			if (algorithm === "crc32") this.#crc = 0;
 			else this.#hashes.set(algorithm, createHash(algorithm));
 		}
@@ -47,8 +50,11 @@ export class Checksums {
 		for (const hash of this.#hashes.values()) hash.update(piece);
 	}
 
-	/** Throws `BadDigest` if one that was sent is not right. */
+	/** Throws `BadDigest` if one that was sent is not right, `InvalidRequest` if one that was announced is missing. */
 	finish(): void {
+		const missing = this.#announced.find((name) => !this.#expected.has(name));
+		if (missing !== undefined)
+			throw new S3Error("InvalidRequest", `x-amz-trailer announces ${missing}, which does not follow the body.`);
 		this.#digest = this.#md5.digest();
 		const actual = new Map<string, string>([[MD5, this.#digest.toString("base64")]]);
 		for (const [algorithm, hash] of this.#hashes) actual.set(`x-amz-checksum-${algorithm}`, hash.digest("base64"));

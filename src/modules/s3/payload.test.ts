@@ -32,7 +32,7 @@ const SENT: SentRequest = {
 };
 const signer = verify(SENT, readSignature(SENT), {
 	secrets: ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"],
-	hosts: ["s3.amazonaws.com"],
+	places: [{ host: "s3.amazonaws.com", path: SENT.path }],
 	now: Date.UTC(2013, 4, 24),
 });
 
@@ -65,6 +65,7 @@ describe("D59: signed chunks", () => {
 		["a head that is none", `x${SIGNED}`, "InvalidRequest"],
 		["a line without end", "1".repeat(2000), "InvalidRequest"],
 		["another size", SIGNED.replace("400;", "3ff;"), "SignatureDoesNotMatch"],
+		["more behind its end", `${SIGNED}x`, "InvalidRequest"],
 	])("with %s is refused", async (_, text, code) => {
 		await expect(read(text, HEADERS["x-amz-content-sha256"]!)).rejects.toEqual(refusedWith(code));
 	});
@@ -90,6 +91,21 @@ describe("D59: chunks with a trailer", () => {
 			await expect(read(body("NhCmhg=="), UNSIGNED, other)).rejects.toEqual(refusedWith("IncompleteBody"));
 		}
 		await expect(read(body("NhCmhg=="), UNSIGNED, {})).rejects.toEqual(refusedWith("InvalidArgument"));
+	});
+
+	it("must have it where the head announces it", async () => {
+		await expect(read("5\r\nhello\r\n0\r\n\r\n", UNSIGNED, headers)).rejects.toEqual(refusedWith("InvalidRequest"));
+	});
+
+	it("are refused when there are very many small ones", async () => {
+		const many = (count: number, size: number) => {
+			const chunk = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
+			const declared = { "x-amz-decoded-content-length": String(count * size) };
+			return read(`${chunk.repeat(count)}0\r\n\r\n`, UNSIGNED, declared);
+		};
+		expect((await many(1000, 1)).content).toHaveLength(1000);
+		expect((await many(2000, 256)).content).toHaveLength(512_000);
+		await expect(many(1002, 1)).rejects.toEqual(refusedWith("InvalidRequest"));
 	});
 
 	it("signed ones need the signature of the trailer", async () => {

@@ -11,6 +11,10 @@ const HASH = /^[0-9a-f]{64}$/;
 const LONGEST_LINE = 1024;
 const MOST_TRAILERS = 16;
 
+/** Each chunk costs time, however small it is. Some clients send what a stream gives them. */
+const FEW_CHUNKS = 1000;
+const LEAST_MEAN = 256;
+
 export interface SentBody {
 	/** What the signature says of it. */
 	payload: string;
@@ -89,12 +93,16 @@ class Chunks {
 	}
 
 	async *content(): AsyncGenerator<Buffer, void> {
-		for (;;) {
+		let bytes = 0;
+		for (let count = 0; ; count += 1) {
+			if (count > FEW_CHUNKS && bytes < count * LEAST_MEAN)
+				throw malformed(`its chunks have fewer than ${LEAST_MEAN} bytes on average`);
 			const head = await this.#line();
 			const [, digits, signature = ""] = /^([0-9a-fA-F]{1,12})(?:;chunk-signature=([0-9a-f]{64}))?$/.exec(head) ?? [];
 			if (digits === undefined) throw malformed("the head of a chunk cannot be read");
 			const hash = this.#signer && createHash("sha256");
 			const size = Number.parseInt(digits, 16);
+			bytes += size;
 			for (let left = size; left > 0; ) {
 				if (this.#buffer.length === 0) await this.#pull();
 				const piece = this.#buffer.subarray(0, left);
@@ -114,7 +122,7 @@ class Chunks {
 		let isSigned = this.#signer === undefined;
 		for (let count = 0; ; count += 1) {
 			const line = await this.#line();
-			if (line === "" && (isSigned || text === "")) return;
+			if (line === "" && (isSigned || text === "")) return await this.#end();
 			if (line === "") throw new S3Error("SignatureDoesNotMatch", "The trailers of the body are not signed.");
 			const colon = line.indexOf(":");
 			const name = line.slice(0, Math.max(0, colon));
@@ -130,6 +138,11 @@ class Chunks {
 			text += `${lower}:${value}\n`;
 			this.#onTrailer(lower, value);
 		}
+	}
+
+	async #end(): Promise<void> {
+		const { done } = this.#buffer.length > 0 ? { done: false } : await this.#source.next();
+		if (!done) throw malformed("it goes on behind its end");
 	}
 
 	#check(kind: "PAYLOAD" | "TRAILER", hashes: readonly string[], given: string): void {
