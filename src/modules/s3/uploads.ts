@@ -86,7 +86,7 @@ function etagOf(parts: readonly ChosenPart[]): string {
 export async function completeUpload(context: UploadContext, request: S3Request): Promise<void> {
 	const { kernel, objects, files } = context;
 	const { endpoint, bucket, key, query } = request;
-	const parts = readComplete(await readText(request));
+	const parts = await readComplete(await readText(request));
 	const id = query.get("uploadId") ?? "";
 	const place = { endpoint, bucket, key };
 	// A repetition of a request whose answer was lost finds the object instead.

@@ -93,7 +93,7 @@ describe("XML", () => {
 	it.each([
 		["<Delete><Object><Key>a</Key>", "MalformedXML"],
 		["<!DOCTYPE x><Delete><Object><Key>a</Key></Object></Delete>", "MalformedXML"],
-		["<Other/>", "MalformedXML"],
+		["<Other><Object><Key>a</Key></Object></Other>", "MalformedXML"],
 		["<Delete/>", "MalformedXML"],
 		["<Delete><a><b><c><d><e/></d></c></b></a></Delete>", "MalformedXML"],
 		["", "MalformedXML"],
