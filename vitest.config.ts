@@ -17,7 +17,7 @@ const ON_BOTH_STORES = [
 	"client/files/{bounds,downloads,files,lent}",
 	"client/job-files/job-files",
 	"client/webhooks/webhooks",
-	"s3/{objects,requests,uploads}",
+	"s3/{objects,races,requests,uploads}",
 	"worker/{clock,fence,lease,outage,results,returns}",
 ];
 

@@ -23,6 +23,6 @@ export async function sendXml(call: Call, name: string, content: string): Promis
 }
 
 export function sendEmpty({ res }: Call, headers: Readonly<Record<string, string>> = {}, status = 200): void {
-	res.writeHead(status, status === 204 ? headers : { "Content-Length": "0", ...headers });
+	res.writeHead(status, status === 200 ? { "Content-Length": "0", ...headers } : headers);
 	res.end();
 }

@@ -35,15 +35,15 @@ export async function getObject(context: Context, request: S3Request): Promise<v
 	const { call } = request;
 	const object = await findObject(context, request);
 	const { etag, bytes } = object;
+	const modifiedAt = context.kernel.calendar.of(object.createdAt);
 	const headers = {
 		...answerHeaders(request, JSON.parse(object.headers) as ObjectHeaders),
 		ETag: quoted(etag),
-		"Last-Modified": new Date(context.kernel.calendar.of(object.createdAt)).toUTCString(),
+		"Last-Modified": new Date(modifiedAt).toUTCString(),
 		"Accept-Ranges": "bytes",
 	};
-	const outcome = judged(request, object, context.kernel.calendar.of(object.createdAt));
-	if (outcome === "unchanged") return sendEmpty(call, { ETag: quoted(etag) }, 304);
-	const found = byteRange(call.req.headers.range, bytes);
+	if (judged(request, object, modifiedAt) === "unchanged") return sendEmpty(call, headers, 304);
+	const found = byteRange(isSame(request, etag, modifiedAt) ? call.req.headers.range : undefined, bytes);
 	if (found === "none") {
 		call.res.setHeader("Content-Range", `bytes */${bytes}`);
 		throw new S3Error("InvalidRange", `The object has ${bytes} bytes, and none of them is in the range.`);
@@ -77,6 +77,12 @@ function judged({ call }: S3Request, { etag }: StoredObject, modifiedAt: number)
 	if (noneMatch !== undefined) return names(noneMatch, etag) ? "unchanged" : "wanted";
 	const since = headers["if-modified-since"];
 	return since !== undefined && second <= Date.parse(since) ? "unchanged" : "wanted";
+}
+
+/** `If-Range`: whether the client has a part of this object, and not of one that was replaced. */
+function isSame({ call }: S3Request, etag: string, modifiedAt: number): boolean {
+	const condition = call.req.headers["if-range"];
+	return condition === undefined || condition === quoted(etag) || condition === new Date(modifiedAt).toUTCString();
 }
 
 function names(list: string, etag: string): boolean {

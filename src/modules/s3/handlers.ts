@@ -60,8 +60,7 @@ const BUCKET: Readonly<Record<string, Answer>> = {
 			? await requireBucket(context, request).then(() => sendEmpty(request.call))
 			: await listObjects(context, request),
 	"PUT ": async ({ objects }, { call, endpoint, bucket }) => {
-		// Its body, if it has one, names a region, and is not asked for.
-		if (call.isWaiting) call.res.shouldKeepAlive = false;
+		// Its body, if it has one, names a region, and is not read.
 		await objects.createBucket(endpoint, bucket);
 		sendEmpty(call, { Location: `/s3/${bucket}` });
 	},
