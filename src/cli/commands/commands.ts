@@ -17,10 +17,7 @@ import { serve } from "../serve/serve.ts";
 import { workerEnv } from "./worker-env.ts";
 import { workers } from "./jobs/workers.ts";
 
-/**
- * In the order of the help text; those of modules follow under the same heading. A group of a module that has the name
- * of one of ours adds its actions to it.
- */
+/** In the order of the help text; those of modules follow under the same heading. */
 const OWN: Readonly<Record<CommandHeading, readonly Command[]>> = {
 	Start: [dev, init, serve],
 	Run: [endpoints, diff, apply, exportCommand, jobs, workers, top, workerEnv],
@@ -35,23 +32,21 @@ const ofModules = await Promise.all(
 	),
 );
 
-function withModules(own: readonly Command[], more: readonly Command[]): Command[] {
-	const added = more.filter((command) => "actions" in command);
-	const joined = own.map((command) => {
-		if (!("actions" in command)) return command;
-		const actions = added.flatMap((each) => (each.name === command.name ? each.actions : []));
-		return { ...command, actions: [...command.actions, ...actions] };
-	});
-	return [...joined, ...more.filter(({ name }) => !own.some((command) => command.name === name))];
+/** Groups of the same name are one, with the summary of the first. */
+function joined(all: readonly Command[]): Command[] {
+	const byName = new Map<string, Command>();
+	for (const command of all) {
+		const first = byName.get(command.name);
+		const isMore = first && "actions" in first && "actions" in command;
+		byName.set(command.name, isMore ? { ...first, actions: [...first.actions, ...command.actions] } : (first ?? command));
+	}
+	return [...byName.values()];
 }
 
 export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = Object.fromEntries(
 	Object.entries(OWN).map(([heading, own]) => [
 		heading,
-		withModules(
-			own,
-			ofModules.flatMap((each) => (each.heading === heading ? each.all : [])),
-		),
+		joined([...own, ...ofModules.flatMap((each) => (each.heading === heading ? each.all : []))]),
 	]),
 );
 

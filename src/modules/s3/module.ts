@@ -10,6 +10,7 @@ export const s3: ServiceModule<S3Settings> = {
 	settings: { schema: S3_SCHEMA, from: (given) => s3Settings(given as GivenS3) },
 	routes: [...S3_ROUTES, ...JOB_FILE_ROUTES],
 	errors: ERRORS,
+	commands: { heading: "Data", load: async () => [(await import("./commands.ts")).files] },
 	// Objects expire although no client calls.
 	opens: "start",
 	open: async (kernel, settings) => (await import("./open.ts")).openS3(kernel, settings ?? s3Settings({})),

@@ -1,6 +1,6 @@
 /** The S3 face (D59). AWS documents its protocol: its routes are not in `/openapi.json`. */
 import { MB, route } from "../../kernel/api/definition/route.ts";
-import { object, TEXT } from "../../kernel/api/definition/schema.ts";
+import { object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 import { ERRORS, S3_ERRORS } from "./errors.ts";
 
 const FACE = {
@@ -13,15 +13,18 @@ const FACE = {
 	errors: Object.values(ERRORS),
 } as const;
 
+const CREDENTIALS = object({
+	endpointUrl: { ...TEXT, description: "For `BUCKET_ENDPOINT_URL`; buckets are paths behind it." },
+	accessKeyId: { ...TEXT, description: "For `BUCKET_ACCESS_KEY_ID`." },
+	secretAccessKey: { ...TEXT, description: "For `BUCKET_SECRET_ACCESS_KEY`." },
+});
+export type S3Credentials = Static<typeof CREDENTIALS>;
+
 const GET_CREDENTIALS = route("getS3Credentials", "GET /v1/endpoints/:endpoint/s3", "admin", {
 	summary: "Credentials with which S3 clients read and write the objects of the endpoint.",
 	answer: {
 		description: "They stay valid while the secret of the service and the epoch of the endpoint are the same.",
-		schema: object({
-			endpointUrl: { ...TEXT, description: "For `BUCKET_ENDPOINT_URL`; buckets are paths behind it." },
-			accessKeyId: { ...TEXT, description: "For `BUCKET_ACCESS_KEY_ID`." },
-			secretAccessKey: { ...TEXT, description: "For `BUCKET_SECRET_ACCESS_KEY`." },
-		}),
+		schema: CREDENTIALS,
 	},
 });
 

@@ -1,27 +1,40 @@
-/** Files that the worker of a job has stored, below the job (D60). */
+/** Files that the worker of a job has stored, with the job (D60). */
 import { CliError } from "../../client/errors.ts";
-import type { ServiceClient } from "../../client/service-client.ts";
+import type { ServiceAnswer, ServiceClient } from "../../client/service-client.ts";
 import { bytesText } from "../../framework/progress-bar.ts";
 import { printable } from "../../../kernel/lib/terminal-text.ts";
 
-interface JobFile {
+export interface JobFile {
 	name: string;
 	bytes: number;
 	contentType: string;
 	url: string;
 }
 
-/** The section of a job's files; empty without any. `job`: path of the job. */
-export async function filesText(service: ServiceClient, job: string): Promise<string> {
-	const found = await service.request("GET", `${job}/files`).catch((error: unknown) => {
+/** `job`: path of the job. Undefined if the service has no files of jobs. */
+export async function jobFiles(service: ServiceClient, job: string): Promise<readonly JobFile[] | undefined> {
+	try {
+		const { json } = await service.request("GET", `${job}/files`);
+		return (json as { files: readonly JobFile[] }).files;
+	} catch (error) {
 		// A service without the module has no such route.
 		if (error instanceof CliError && error.status === 404) return undefined;
 		throw error;
-	});
-	const { files = [] } = (found?.json ?? {}) as { files?: readonly JobFile[] };
+	}
+}
+
+/** The section of a job's files; empty without any. */
+export function filesText(files: readonly JobFile[] = []): string {
 	const entries = files.map(
 		({ name, bytes, contentType, url }) =>
 			`${printable(name)}  ${bytesText(bytes)}  ${printable(contentType)}\n  ${printable(url)}\n`,
 	);
 	return entries.length === 0 ? "" : `\nFiles\n${entries.join("")}`;
+}
+
+/** The answer with a member `files`. The text of the others stays as it is: numbers may be too large for this program. */
+export function withFiles(answer: ServiceAnswer, files: readonly JobFile[] | undefined): ServiceAnswer {
+	if (files === undefined) return answer;
+	const text = `${answer.text.slice(0, answer.text.lastIndexOf("}"))},"files":${JSON.stringify(files)}}`;
+	return { ...answer, text, json: { ...(answer.json as object), files } };
 }

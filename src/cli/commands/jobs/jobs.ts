@@ -5,7 +5,7 @@ import { JOB_FILTERS, bulkAction } from "./bulk-jobs.ts";
 import type { Action, ActionInput, CommandGroup } from "../../framework/command.ts";
 import { formatOf, JSON_FLAG, OUTPUT_FLAGS, PAGE_FLAGS, printAnswer } from "../../framework/common-flags.ts";
 import { CliError } from "../../client/errors.ts";
-import { filesText } from "./job-files.ts";
+import { filesText, jobFiles, withFiles } from "./job-files.ts";
 import { errorLine, jobText } from "./job-text.ts";
 import { wholeId } from "./short-id.ts";
 import { jobCalls, RefusedJob } from "../../submit/job-calls.ts";
@@ -75,8 +75,9 @@ const get: Action = {
 		const job = await wholeId(input.service, endpoint, given);
 		const of = path`/v1/endpoints/${endpoint}/jobs/${job}`;
 		const answer = await input.service.request("GET", of);
-		const files = ["table", "wide"].includes(formatOf(input.flags)) ? await filesText(input.service, of) : "";
-		return printAnswer(answer, input, () => jobText(answer, endpoint, systemClock.wall()) + files);
+		const files = await jobFiles(input.service, of);
+		const text = (): string => jobText(answer, endpoint, systemClock.wall()) + filesText(files);
+		return printAnswer(withFiles(answer, files), input, text);
 	},
 };
 
