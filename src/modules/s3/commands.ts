@@ -60,14 +60,14 @@ const FORMS: Readonly<Record<string, Form>> = {
 		],
 	},
 	s3cmd: {
-		title: ".s3cfg of s3cmd",
+		title: ".s3cfg of s3cmd, which cannot have a path in its address",
 		lines({ endpointUrl, accessKeyId, secretAccessKey }) {
-			const address = endpointUrl.replace(/^https?:\/\//, "");
+			const { host, protocol } = new URL(endpointUrl);
 			return [
 				"[default]",
-				`host_base = ${address}`,
-				`host_bucket = ${address}`,
-				`use_https = ${endpointUrl.startsWith("https:") ? "True" : "False"}`,
+				`host_base = ${host}`,
+				`host_bucket = ${host}`,
+				`use_https = ${protocol === "https:" ? "True" : "False"}`,
 				`access_key = ${accessKeyId}`,
 				`secret_key = ${secretAccessKey}`,
 			];

@@ -55,24 +55,23 @@ export async function readRequest(call: Call, kernel: Context): Promise<S3Reques
 	return { endpoint, ...readTarget(call.path), ...membersOf(call, sent, signature, signer) };
 }
 
-/**
- * A proxy may have changed the host, or removed the path of the service's address. s3cmd signs the path of its setting
- * `host_base` as a part of the host.
- */
+/** What clients may have signed: a proxy may have changed the host, or removed the path of the service's address. */
 export function signedPlaces({ path, headers }: Pick<SentRequest, "path" | "headers">, url: URL): SignedPlace[] {
-	const hosts = new Set([...(headers.get("host") ?? []).slice(0, 1), url.host]);
+	const hosts = [...new Set([...(headers.get("host") ?? []).slice(0, 1), url.host])];
 	const removed = url.pathname.replace(/\/$/, "");
-	// With a path that begins as the face's, one signed path would be two objects.
-	const bases = new Set(removed === FACE || removed.startsWith(`${FACE}/`) ? [removed] : ["", removed]);
-	return [...hosts].flatMap((host) =>
-		[...bases].flatMap((base) => [
-			{ host, path: base + path },
-			{ host: host + base + FACE, path: path.slice(FACE.length) },
-		]),
-	);
+	const at = (base: string) => hosts.map((host) => ({ host, path: base + path }));
+	if (removed === "") return at("");
+	// One signed path must not be two objects: below the address, and as a bucket of its name.
+	if (!path.startsWith(`${FACE}/`)) return [];
+	return removed.startsWith(FACE) ? at(removed) : [...at(""), ...at(removed)];
 }
 
-function sentRequest({ req, path, queryText }: Call): SentRequest {
+/** Whether the request has the path of the face, and not that of the root, to which the kernel has added it. */
+const isBelowFace = ({ req }: Call): boolean => /^(?:https?:\/\/[^/?]*)?\/s3\//i.test(req.url ?? "");
+
+function sentRequest(call: Call): SentRequest {
+	const { req, queryText } = call;
+	const path = isBelowFace(call) ? call.path : call.path.slice(FACE.length);
 	const headers = new Map<string, string[]>();
 	for (let at = 0; at < req.rawHeaders.length; at += 2) {
 		const name = req.rawHeaders[at]!.toLowerCase();

@@ -2,12 +2,14 @@
 import { MB, route } from "../../kernel/api/definition/route.ts";
 import { object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 import { ERRORS, S3_ERRORS } from "./errors.ts";
+import { ALGORITHM } from "./signature.ts";
 
 const FACE = {
 	summary: "The S3 API: objects of the endpoint whose credentials have signed the request.",
 	answer: { description: "As S3 answers: XML, or the bytes of an object.", media: "application/xml" },
 	page: true,
 	judgesHead: true,
+	scheme: ALGORITHM,
 	errorForm: S3_ERRORS,
 	maxBody: 2 ** 30 * MB,
 	errors: Object.values(ERRORS),

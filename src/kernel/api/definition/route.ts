@@ -106,6 +106,8 @@ export interface RouteDefinition {
 	readonly changesByGet?: true;
 	/** Its handler decides by the head whether a client that asks may send the body (`Expect: 100-continue`). */
 	readonly judgesHead?: true;
+	/** A request with this scheme in `Authorization` may leave out the first segment of the path. */
+	readonly scheme?: string;
 	/** Only browsers need it, it only refuses, or others describe its protocol: not in `/openapi.json`. */
 	readonly page?: true;
 }

@@ -22,7 +22,7 @@ import { json, nothing, refusalOf, refuse } from "../exchange/reply.ts";
 import { requestTrace } from "./request-trace.ts";
 import { type Response, requestIdIn } from "../exchange/response.ts";
 import type { AnsweredOf, BoundRoute, Outcome, Route } from "./route.ts";
-import { errorFormsOf, finderOf, routesOf } from "./routes.ts";
+import { errorFormsOf, finderOf, routesOf, wholePathOf } from "./routes.ts";
 
 const DISCARD_MS = 30_000;
 
@@ -61,6 +61,7 @@ export class Requests {
 	readonly #logAccess;
 	readonly #find;
 	readonly #errorForm;
+	readonly #wholePath;
 	#draining = false;
 
 	constructor(o: RequestOptions) {
@@ -69,6 +70,7 @@ export class Requests {
 		const routes = routesOf(o.routes, o.answered);
 		this.#find = finderOf(routes);
 		this.#errorForm = errorFormsOf(routes);
+		this.#wholePath = wholePathOf(routes);
 		this.#newId = hexIds(o.random);
 		this.#logAccess = o.accessLog === "off" ? undefined : accessLog({ ...o, log: o.accessLog });
 		this.#service = {
@@ -102,7 +104,8 @@ export class Requests {
 		const { connections, corsOrigins: origins = "*" } = this.#o;
 		const connection = req.socket.destroyed ? undefined : connections.received(req.socket);
 		if (!connection) return;
-		const { path, queryText } = targetOf(req.url ?? "/");
+		const { path: given, queryText } = targetOf(req.url ?? "/");
+		const path = this.#wholePath(given, req.headers.authorization);
 		const found = this.#find(path);
 		const route = found?.byMethod.get(req.method ?? "");
 		const call: Call = {

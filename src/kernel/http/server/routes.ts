@@ -61,6 +61,17 @@ export function finderOf(routes: readonly Route[]): (path: string) => Match<Rout
 	return (path) => (isReservedPath(path) ? reserved : others)(path);
 }
 
+/** Adds the first segment of the path that a scheme of `Authorization` allows to leave out. */
+export function wholePathOf(
+	routes: readonly RouteDefinition[],
+): (path: string, authorization: string | undefined) => string {
+	const bases = new Map(routes.flatMap(({ scheme, path }) => (scheme ? [[scheme, `/${path.split("/")[1]}`]] : [])));
+	return (path, authorization) => {
+		const base = authorization && bases.get(authorization.slice(0, authorization.indexOf(" ")));
+		return !base || path.startsWith(`${base}/`) ? path : base + path;
+	};
+}
+
 /** Finds the form of errors of a path, with a route or without one. */
 export function errorFormsOf(routes: readonly RouteDefinition[]): (path: string) => ErrorForm | undefined {
 	const forms = new Set(routes.flatMap(({ errorForm }) => errorForm ?? []));
