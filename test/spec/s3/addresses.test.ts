@@ -1,5 +1,5 @@
 /** The addresses at which S3 clients reach the service (D59). */
-import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { GetObjectCommand, ListBucketsCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../support/free-port.ts";
@@ -45,5 +45,26 @@ describe("below a path of a proxy that removes it", () => {
 		for (const link of [url, url.replace(proxy.url, service.url)])
 			expect(await answerTo(link)).toMatchObject({ status: 200, text: "text" });
 		expect((await answerTo(url.replace("%C3%A9", "e"))).code).toBe("SignatureDoesNotMatch");
+	});
+});
+
+describe("at the root", () => {
+	it("D59: a request that is signed in its header is for S3 and for no other route; a link is not", async (test) => {
+		const plain = await startService({ endpoints: { ep: {} } });
+		test.onTestFinished(() => plain.end());
+		const client = clientOf(plain, "ep", { endpoint: plain.url });
+		await client.send(new PutObjectCommand({ Bucket: "v1", Key: "keys", Body: "text" }));
+		expect((await client.send(new ListBucketsCommand({}))).Buckets).toMatchObject([{ Name: "v1" }]);
+		const get = new GetObjectCommand({ Bucket: "v1", Key: "keys" });
+		const { Body } = await clientOf(plain, "ep").send(get);
+		expect(await Body!.transformToString()).toBe("text");
+		expect((await answerTo(await getSignedUrl(client, get))).status).toBe(401);
+		expect((await call(plain.url, "/v1/keys")).json).toHaveProperty("keys");
+	});
+
+	it("D59: none is taken where the service has a path, since its signature could be that of two objects", async () => {
+		const put = new PutObjectCommand({ Bucket, Key: "root", Body: "" });
+		const sent = clientOf(service, "ep", { endpoint: service.url }).send(put);
+		await expect(sent).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
 	});
 });
