@@ -1,10 +1,12 @@
 /** Sends an object, or a range of it (D59). */
 import type { ByteRange, ContentReader, StoredFiles } from "../../kernel/engine/stored-files.ts";
+import { ApiError } from "../../kernel/core/errors.ts";
 import { isHead, outside } from "../../kernel/http/exchange/call.ts";
 import { hold } from "../../kernel/http/memory/call-memory.ts";
 import type { Kernel } from "../../kernel/module.ts";
 import type { ContentPart, StoredObject } from "../../kernel/store/contract/objects.ts";
 import { byteRange } from "../files/byte-range.ts";
+import { ERRORS as FILE_ERRORS } from "../files/errors.ts";
 import { sent } from "../files/send.ts";
 import { quoted, sendEmpty } from "./answers.ts";
 import { S3Error } from "./errors.ts";
@@ -32,8 +34,22 @@ export function noBucket(bucket: string): S3Error {
 }
 
 export async function getObject(context: Context, request: S3Request): Promise<void> {
+	for (let object = await findObject(context, request); ; ) {
+		try {
+			return await sendObject(context, request, object);
+		} catch (error) {
+			const isMissing = error instanceof ApiError && error.code === FILE_ERRORS.file_missing.code;
+			if (!isMissing || request.call.res.headersSent) throw error;
+			// Since it was found, the object may have been deleted or replaced, and its bytes removed.
+			const found = await findObject(context, request);
+			if (found.content === object.content) throw error;
+			object = found;
+		}
+	}
+}
+
+async function sendObject(context: Context, request: S3Request, object: StoredObject): Promise<void> {
 	const { call } = request;
-	const object = await findObject(context, request);
 	const { etag, bytes } = object;
 	const modifiedAt = context.kernel.calendar.of(object.createdAt);
 	const headers = {
