@@ -143,6 +143,7 @@ describe("the AWS command line", () => {
 			expect(await aws("ls", "s3://cli/a b/")).toContain("one.bin");
 			await aws("cp", "s3://cli/a b/one.bin", `${path}.copy`);
 			expect(md5(readFileSync(`${path}.copy`))).toBe(md5(content));
+			expect(await aws("ls")).toContain("cli");
 			await aws("rb", "--force", "s3://cli");
 		},
 		PROGRAM_MS,

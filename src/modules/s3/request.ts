@@ -62,16 +62,13 @@ export function signedPlaces({ path, headers }: Pick<SentRequest, "path" | "head
 	const at = (base: string) => hosts.map((host) => ({ host, path: base + path }));
 	if (removed === "") return at("");
 	// One signed path must not be two objects: below the address, and as a bucket of its name.
-	if (!path.startsWith(`${FACE}/`)) return [];
+	if (path !== FACE && !path.startsWith(`${FACE}/`)) return [];
 	return removed.startsWith(FACE) ? at(removed) : [...at(""), ...at(removed)];
 }
 
-/** Whether the request has the path of the face, and not that of the root, to which the kernel has added it. */
-const isBelowFace = ({ req }: Call): boolean => /^(?:https?:\/\/[^/?]*)?\/s3\//i.test(req.url ?? "");
-
-function sentRequest(call: Call): SentRequest {
-	const { req, queryText } = call;
-	const path = isBelowFace(call) ? call.path : call.path.slice(FACE.length);
+function sentRequest({ req, queryText }: Call): SentRequest {
+	// As it was sent: the kernel may have added that of the face, and the target may be absolute.
+	const [path = ""] = (req.url ?? "").replace(/^https?:\/\/[^/?]*/i, "").split("?");
 	const headers = new Map<string, string[]>();
 	for (let at = 0; at < req.rawHeaders.length; at += 2) {
 		const name = req.rawHeaders[at]!.toLowerCase();
@@ -126,10 +123,13 @@ function objectKey(key: string): string {
 	throw new S3Error("KeyTooLongError", `A key must have at most ${LONGEST_KEY} bytes of UTF-8.`);
 }
 
-/** `bucket/key` as a header names the source of a copy, with or without a slash before. */
+/** `bucket/key` as a header names the source of a copy, with or without a slash before, the one between encoded or not. */
 export function readPlace(text: string): { bucket: string; key: string } {
-	const { bucket, key } = readTarget(`/s3/${text.replace(/^\//, "").replace(/\?versionId=null$/, "")}`);
-	if (bucket !== "" && key !== "") return { bucket, key };
+	const [bucket = "", ...rest] = decoded(text.replace(/\?versionId=null$/, ""))
+		.replace(/^\//, "")
+		.split("/");
+	const key = rest.join("/");
+	if (bucket !== "" && key !== "") return { bucket: bucketName(bucket), key: objectKey(key) };
 	throw new S3Error("InvalidArgument", "x-amz-copy-source must be a bucket, a slash and a key.");
 }
 

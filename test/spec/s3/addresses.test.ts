@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { type PathProxy, pathProxy } from "../../support/path-proxy.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
-import { answerTo, clientOf } from "./s3-client.ts";
+import { answerTo, clientOf, rawClientOf } from "./s3-client.ts";
 
 let proxy: PathProxy;
 let service: TestService;
@@ -55,6 +55,8 @@ describe("at the root", () => {
 		const client = clientOf(plain, "ep", { endpoint: plain.url });
 		await client.send(new PutObjectCommand({ Bucket: "v1", Key: "keys", Body: "text" }));
 		expect((await client.send(new ListBucketsCommand({}))).Buckets).toMatchObject([{ Name: "v1" }]);
+		// As the AWS command line asks for buckets.
+		expect((await rawClientOf(plain, "ep")("GET", "")).text).toContain("<Name>v1</Name>");
 		const get = new GetObjectCommand({ Bucket: "v1", Key: "keys" });
 		const { Body } = await clientOf(plain, "ep").send(get);
 		expect(await Body!.transformToString()).toBe("text");

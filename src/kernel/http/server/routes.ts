@@ -68,7 +68,8 @@ export function wholePathOf(
 	const bases = new Map(routes.flatMap(({ scheme, path }) => (scheme ? [[scheme, `/${path.split("/")[1]}`]] : [])));
 	return (path, authorization) => {
 		const base = authorization && bases.get(authorization.slice(0, authorization.indexOf(" ")));
-		return !base || path.startsWith(`${base}/`) ? path : base + path;
+		if (!base || path.startsWith(`${base}/`)) return path;
+		return path === base ? `${base}/` : base + path;
 	};
 }
 
