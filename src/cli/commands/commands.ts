@@ -38,7 +38,10 @@ function joined(all: readonly Command[]): Command[] {
 	for (const command of all) {
 		const first = byName.get(command.name);
 		const isMore = first && "actions" in first && "actions" in command;
-		byName.set(command.name, isMore ? { ...first, actions: [...first.actions, ...command.actions] } : (first ?? command));
+		byName.set(
+			command.name,
+			isMore ? { ...first, actions: [...first.actions, ...command.actions] } : (first ?? command),
+		);
 	}
 	return [...byName.values()];
 }

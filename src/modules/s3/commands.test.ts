@@ -23,6 +23,8 @@ it("D59: all forms have the address, the key id and the secret, which also stand
 		expect(one).toContain("sluice-ep-1");
 		expect(one).toContain("s3cret");
 	}
-	expect(credentialsText(given, "s3cmd")).toContain("host_base = a.test:8443\nhost_bucket = a.test:8443\nuse_https = True\n");
+	expect(credentialsText(given, "s3cmd")).toContain(
+		"host_base = a.test:8443\nhost_bucket = a.test:8443\nuse_https = True\n",
+	);
 	expect(() => credentialsText(given, "toString")).toThrow("--format must be one of env, boto3, aws, rclone, s3cmd");
 });

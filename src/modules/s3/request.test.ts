@@ -11,6 +11,10 @@ it("D59: a client may have signed the host of the request or the service's, at t
 	expect(places("https://a", "/b/k", "a")).toEqual(["a/b/k"]);
 });
 
+it("D59: what was sent as it is may be signed encoded", () => {
+	expect(places("https://a", "/s3/b/k(1)%2f%C3%A9")).toEqual(["a/s3/b/k(1)%2f%C3%A9", "a/s3/b/k%281%29%2F%C3%A9"]);
+});
+
 it("D59: a proxy may have removed the path of the service's address", () => {
 	expect(places("https://a/api/", "/s3/b/k")).toEqual(["a/s3/b/k", "a/api/s3/b/k"]);
 });

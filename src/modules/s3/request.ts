@@ -7,7 +7,15 @@ import type { Kernel } from "../../kernel/module.ts";
 import { epochOf, parseKeyId, secretsOf } from "./credentials.ts";
 import { S3Error } from "./errors.ts";
 import { type Payload, payloadOf } from "./payload.ts";
-import { type ChunkSigner, readSignature, type SentRequest, type Signature, type SignedPlace, verify } from "./signature.ts";
+import {
+	type ChunkSigner,
+	encodeUri,
+	readSignature,
+	type SentRequest,
+	type Signature,
+	type SignedPlace,
+	verify,
+} from "./signature.ts";
 
 /** The least that a client must send, so that an upload ends. */
 const BYTES_PER_SECOND = 4096;
@@ -55,11 +63,16 @@ export async function readRequest(call: Call, kernel: Context): Promise<S3Reques
 	return { endpoint, ...readTarget(call.path), ...membersOf(call, sent, signature, signer) };
 }
 
-/** What clients may have signed: a proxy may have changed the host, or removed the path of the service's address. */
+/**
+ * What clients may have signed: a proxy may have changed the host, or removed the path of the service's address, and some
+ * clients sign characters encoded that they send as they are, such as parentheses.
+ */
 export function signedPlaces({ path, headers }: Pick<SentRequest, "path" | "headers">, url: URL): SignedPlace[] {
 	const hosts = [...new Set([...(headers.get("host") ?? []).slice(0, 1), url.host])];
 	const removed = url.pathname.replace(/\/$/, "");
-	const at = (base: string) => hosts.map((host) => ({ host, path: base + path }));
+	const encoded = path.split("/").map((each) => encodeUri(decoded(each)));
+	const paths = [...new Set([path, encoded.join("/")])];
+	const at = (base: string) => hosts.flatMap((host) => paths.map((each) => ({ host, path: base + each })));
 	if (removed === "") return at("");
 	// One signed path must not be two objects: below the address, and as a bucket of its name.
 	if (path !== FACE && !path.startsWith(`${FACE}/`)) return [];

@@ -8,7 +8,8 @@ interface Node {
 	children: Node[];
 }
 
-const TOKEN = /<(\/?)([A-Za-z][\w.:-]{0,63})(?:\s[^<>]{0,512}?)?(\/?)>|<\?[^<>]{0,256}\?>|<!--[^<>]{0,1024}-->|([^<]+)/y;
+const TOKEN =
+	/<(\/?)([A-Za-z][\w.:-]{0,63})(?:\s[^<>]{0,512}?)?(\/?)>|<\?[^<>]{0,256}\?>|<!--[^<>]{0,1024}-->|([^<]+)/y;
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const DEEPEST = 4;
 

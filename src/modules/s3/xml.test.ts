@@ -12,7 +12,8 @@ it("D59: reads what clients send", async () => {
 		quiet: true,
 	});
 	const parts = ['"AB"', "&quot;ab&quot;", "&#34;ab&#34;", "ab"].map(
-		(etag, at) => `<Part><ETag>${etag}</ETag><PartNumber>${at + 1}</PartNumber><ChecksumCRC32 /><ChecksumSHA1 a="/"/></Part>`,
+		(etag, at) =>
+			`<Part><ETag>${etag}</ETag><PartNumber>${at + 1}</PartNumber><ChecksumCRC32 /><ChecksumSHA1 a="/"/></Part>`,
 	);
 	expect(await readComplete(`<CompleteMultipartUpload>${parts.join("\n")}</CompleteMultipartUpload>`)).toEqual(
 		[1, 2, 3, 4].map((number) => ({ number, etag: "ab" })),

@@ -6,7 +6,7 @@ import type { FileRow } from "../contract/files.ts";
 import {
 	type BucketRow,
 	type ContentPart,
-		MOST_BUCKETS,
+	MOST_BUCKETS,
 	MOST_UPLOADS,
 	type ObjectPlace,
 	type ObjectRow,
