@@ -64,8 +64,8 @@ export async function readRequest(call: Call, kernel: Context): Promise<S3Reques
 }
 
 /**
- * What clients may have signed: a proxy may have changed the host, or removed the path of the service's address, and some
- * clients sign characters encoded that they send as they are, such as parentheses.
+ * What clients may have signed: a proxy may have changed the host, or removed the path of the service's address, and
+ * some clients sign characters encoded that they send as they are, such as parentheses.
  */
 export function signedPlaces({ path, headers }: Pick<SentRequest, "path" | "headers">, url: URL): SignedPlace[] {
 	const hosts = [...new Set([...(headers.get("host") ?? []).slice(0, 1), url.host])];
@@ -136,7 +136,7 @@ function objectKey(key: string): string {
 	throw new S3Error("KeyTooLongError", `A key must have at most ${LONGEST_KEY} bytes of UTF-8.`);
 }
 
-/** `bucket/key` as a header names the source of a copy, with or without a slash before, the one between encoded or not. */
+/** `bucket/key` as a header names the source of a copy: perhaps with a slash before, or an encoded one between. */
 export function readPlace(text: string): { bucket: string; key: string } {
 	const [bucket = "", ...rest] = decoded(text.replace(/\?versionId=null$/, ""))
 		.replace(/^\//, "")

@@ -139,8 +139,8 @@ function msOf(time: string): number {
 }
 
 /**
- * Throws unless one of the secrets has signed the request for one of the places. `now`: time of day, ms. A link lives as
- * long as it says; another request is refused when its time is over 15 minutes from now.
+ * Throws unless one of the secrets has signed the request for one of the places. `now`: time of day, ms. A link lives
+ * as long as it says; another request is refused when its time is over 15 minutes from now.
  */
 export function verify(
 	request: SentRequest,

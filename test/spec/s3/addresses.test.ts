@@ -36,7 +36,7 @@ describe("below a path of a proxy that removes it", () => {
 		}
 	});
 
-	it("D60: links to files of a job are right there, and at the address of a console that is loaded directly", async () => {
+	it("D60: links to files of a job are right there, and at the address of a console loaded directly", async () => {
 		const put = new PutObjectCommand({ Bucket, Key: "job-1/é.txt", Body: "text" });
 		await clientOf(service, "ep").send(put);
 		const { json } = await call(service.url, "/v1/endpoints/ep/jobs/job-1/files");
@@ -64,7 +64,7 @@ describe("at the root", () => {
 		expect((await call(plain.url, "/v1/keys")).json).toHaveProperty("keys");
 	});
 
-	it("D59: none is taken where the service has a path, since its signature could be that of two objects", async () => {
+	it("D59: none is taken where the service has a path: its signature could be that of two objects", async () => {
 		const put = new PutObjectCommand({ Bucket, Key: "root", Body: "" });
 		const sent = clientOf(service, "ep", { endpoint: service.url }).send(put);
 		await expect(sent).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });

@@ -32,7 +32,7 @@ export function filesText(files: readonly JobFile[] = []): string {
 	return entries.length === 0 ? "" : `\nFiles\n${entries.join("")}`;
 }
 
-/** The answer with a member `files`. The text of the others stays as it is: numbers may be too large for this program. */
+/** The answer with a member `files`. Its text stays as it is: numbers may be too large for this program. */
 export function withFiles(answer: ServiceAnswer, files: readonly JobFile[] | undefined): ServiceAnswer {
 	if (files === undefined) return answer;
 	const text = `${answer.text.slice(0, answer.text.lastIndexOf("}"))},"files":${JSON.stringify(files)}}`;

@@ -96,7 +96,7 @@ export interface ObjectStore {
 	}): Promise<{ objects: ListedObject[]; folders: string[]; last: string | undefined }>;
 	/** Objects of all buckets whose key begins with this folder, the newest first. */
 	inFolder(q: { endpoint: string; folder: string; now: number; limit: number }): Promise<ObjectRow[]>;
-	/** Stops behind one with very many files. `removed`: how many keys were gone through, at least one. */
+	/** Stops behind one with very many files. `removed`: how many keys were handled, at least one. */
 	remove(q: { endpoint: string; bucket: string; keys: readonly string[] }): Promise<Removed>;
 	removeFolder(q: { endpoint: string; folder: string; limit: number }): Promise<Removed>;
 	/** Removes expired objects, and uploads from before `uploadsBefore`. */

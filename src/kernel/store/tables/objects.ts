@@ -169,7 +169,7 @@ function* contentOf({ content, bytes }: ObjectRow): Work<ContentPart[]> {
 	return isFile(content) ? [{ file: content, bytes }] : (yield* rows(PARTS_OF.content, content)).map(CONTENT.from);
 }
 
-/** `removed`: how many of the places, from the first one, were gone through. */
+/** `removed`: how many of the places, from the first one, were handled. */
 function* removePlaces(places: readonly (readonly unknown[])[]): Work<Removed> {
 	const freed: string[] = [];
 	let removed = 0;
