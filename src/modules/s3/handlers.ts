@@ -1,12 +1,12 @@
 /** Answers S3 clients (D59): what a request asks for is in its method, its place and its query. */
 import { type Call, isHead } from "../../kernel/http/exchange/call.ts";
 import { sendEmpty, sendXml, nameRequest } from "./answers.ts";
-import { readText } from "./body-text.ts";
+import { readText } from "./requests/body-text.ts";
 import { refusalOf, S3Error } from "./errors.ts";
-import { findObject, getObject } from "./get-object.ts";
-import { listBuckets, listObjects, listParts, listUploads, OWNED, requireBucket } from "./list-objects.ts";
-import { notImplemented, refuseFeatures } from "./object-headers.ts";
-import { readRequest, type S3Request } from "./request.ts";
+import { findObject, getObject } from "./objects/get-object.ts";
+import { listBuckets, listObjects, listParts, listUploads, OWNED, requireBucket } from "./objects/list-objects.ts";
+import { notImplemented, refuseFeatures } from "./objects/object-headers.ts";
+import { readRequest, type S3Request } from "./requests/request.ts";
 import {
 	abortUpload,
 	completeUpload,
@@ -16,9 +16,9 @@ import {
 	putObject,
 	putPart,
 	type UploadContext,
-} from "./uploads.ts";
+} from "./objects/uploads.ts";
 import { element, elements } from "./xml.ts";
-import { readDelete } from "./xml-bodies.ts";
+import { readDelete } from "./requests/xml-bodies.ts";
 
 type Answer = (context: UploadContext, request: S3Request) => Promise<void> | void;
 

@@ -3,12 +3,12 @@ import type { StoredFiles } from "../../kernel/engine/stored-files.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { Kernel, OpenModule } from "../../kernel/module.ts";
-import { credentialsOf, epochOf } from "./credentials.ts";
-import { objectsOfJob } from "./objects.ts";
+import { credentialsOf, epochOf } from "./requests/credentials.ts";
+import { objectsOfJob } from "./objects/objects.ts";
 import type { S3_ROUTES } from "./routes.ts";
 import type { S3Settings } from "./settings.ts";
-import type { Objects } from "./store.ts";
-import { removeJob, sweep } from "./sweep.ts";
+import type { Objects } from "./objects/store.ts";
+import { removeJob, sweep } from "./objects/sweep.ts";
 import { jobFileHandlers } from "./workers/handlers.ts";
 import { workerHooks } from "./workers/hooks.ts";
 import type { JOB_FILE_ROUTES } from "./workers/routes.ts";
@@ -18,7 +18,9 @@ export function openS3(kernel: Kernel, settings: S3Settings): OpenModule {
 
 	let objects: Promise<Objects> | undefined;
 	const stored = (): Promise<Objects> =>
-		(objects ??= import("./store.ts").then((its) => its.createObjects({ kernel, files: filesOf(kernel), settings })));
+		(objects ??= import("./objects/store.ts").then((its) =>
+			its.createObjects({ kernel, files: filesOf(kernel), settings }),
+		));
 
 	async function made(): Promise<(call: Call) => Promise<void>> {
 		const [{ s3Handler }, own] = await Promise.all([import("./handlers.ts"), stored()]);

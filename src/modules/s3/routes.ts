@@ -2,7 +2,7 @@
 import { MB, route } from "../../kernel/api/definition/route.ts";
 import { object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 import { ERRORS, S3_ERRORS } from "./errors.ts";
-import { ALGORITHM } from "./signature.ts";
+import { ALGORITHM } from "./requests/signature.ts";
 
 const FACE = {
 	summary: "The S3 API: objects of the endpoint whose credentials have signed the request.",

@@ -5,7 +5,7 @@ import { GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { AwsClient } from "aws4fetch";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { objectsOfJob } from "../../../src/modules/s3/objects.ts";
+import { objectsOfJob } from "../../../src/modules/s3/objects/objects.ts";
 import { advanceUntil, manualClock } from "../../support/manual-clock.ts";
 import { call, startService, type TestService } from "../../support/service.ts";
 import { endWith } from "../hand-worker.ts";

@@ -1,7 +1,7 @@
 /** S3 clients of a service under test (D59). */
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { AwsClient } from "aws4fetch";
-import { credentialsOf } from "../../../src/modules/s3/credentials.ts";
+import { credentialsOf } from "../../../src/modules/s3/requests/credentials.ts";
 import type { TestService } from "../../support/service.ts";
 
 type Server = Pick<TestService, "engine" | "url">;

@@ -1,7 +1,7 @@
 /** Files of a job (D60). */
 import type { Sendable } from "../../../kernel/api/definition/schema.ts";
 import type { HandlersOf } from "../../../kernel/http/server/route.ts";
-import type { JobObject, ObjectsOfJob } from "../objects.ts";
+import type { JobObject, ObjectsOfJob } from "../objects/objects.ts";
 import { hasFiles } from "./member.ts";
 import type { JOB_FILE_ROUTES, JobFileRecord } from "./routes.ts";
 

@@ -1,7 +1,7 @@
 /** What the module gives to workers and to other modules (D60). */
 import type { Hooks } from "../../../kernel/engine/context.ts";
 import type { Kernel } from "../../../kernel/module.ts";
-import type { Objects } from "../store.ts";
+import type { Objects } from "../objects/store.ts";
 import { hasFiles } from "./member.ts";
 import { bucketVariables } from "./variables.ts";
 

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
 import type { JobFiles } from "../../../kernel/engine/job-files.ts";
 import type { Kernel } from "../../../kernel/module.ts";
-import { credentialsOf, epochOf } from "../credentials.ts";
-import { linker } from "../objects.ts";
-import type { Objects } from "../store.ts";
+import { credentialsOf, epochOf } from "../requests/credentials.ts";
+import { linker } from "../objects/objects.ts";
+import type { Objects } from "../objects/store.ts";
 
 /** Workers choose others. */
 const BUCKET = "answers";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
 import { readEndpoint, serviceFaults } from "../../../kernel/launchers/endpoint-settings.ts";
 import { encryption } from "../../../kernel/secrets/encryption.ts";
-import { credentialsOf } from "../credentials.ts";
+import { credentialsOf } from "../requests/credentials.ts";
 import { hasFiles } from "./member.ts";
 import { bucketVariables } from "./variables.ts";
 

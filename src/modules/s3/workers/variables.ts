@@ -1,7 +1,7 @@
 /** The variables by which a launched worker stores files (D60). */
 import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
 import type { AddedVariables } from "../../../kernel/engine/context.ts";
-import { credentialsOf, epochOf, type ServiceSecret } from "../credentials.ts";
+import { credentialsOf, epochOf, type ServiceSecret } from "../requests/credentials.ts";
 import { hasFiles } from "./member.ts";
 
 /** Names that RunPod's SDK reads. */

@@ -1,6 +1,6 @@
 /** Reads the two forms of bodies that are XML. */
-import { inSlices } from "../../kernel/http/exchange/reply.ts";
-import { S3Error } from "./errors.ts";
+import { inSlices } from "../../../kernel/http/exchange/reply.ts";
+import { S3Error } from "../errors.ts";
 
 interface Node {
 	name: string;

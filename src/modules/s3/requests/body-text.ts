@@ -1,7 +1,7 @@
 /** Reads a body of XML (D59). */
-import { hold } from "../../kernel/http/memory/call-memory.ts";
-import { outside } from "../../kernel/http/exchange/call.ts";
-import { S3Error } from "./errors.ts";
+import { hold } from "../../../kernel/http/memory/call-memory.ts";
+import { outside } from "../../../kernel/http/exchange/call.ts";
+import { S3Error } from "../errors.ts";
 import type { S3Request } from "./request.ts";
 
 /** 1,000 keys of 1,024 bytes each, with escapes; 10,000 parts with checksums. */

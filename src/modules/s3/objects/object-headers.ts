@@ -1,7 +1,7 @@
 /** Headers that are stored with an object, and those with which it is answered (D59). */
-import { fileNameParameters, SHOWN } from "../files/send.ts";
-import { S3Error } from "./errors.ts";
-import type { S3Request } from "./request.ts";
+import { fileNameParameters, SHOWN } from "../../files/send.ts";
+import { S3Error } from "../errors.ts";
+import type { S3Request } from "../requests/request.ts";
 import type { ObjectHeaders } from "./store.ts";
 
 const STORED = [

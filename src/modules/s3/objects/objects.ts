@@ -1,7 +1,7 @@
 /** Objects of a job: those whose key begins with the job's id as a folder, in any bucket (D59). */
-import type { Kernel } from "../../kernel/module.ts";
-import { credentialsOf, epochOf } from "./credentials.ts";
-import { encodeUri, LONGEST_LINK_S, signedLink } from "./signature.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import { credentialsOf, epochOf } from "../requests/credentials.ts";
+import { encodeUri, LONGEST_LINK_S, signedLink } from "../requests/signature.ts";
 import type { ObjectHeaders } from "./store.ts";
 
 export interface JobObject {

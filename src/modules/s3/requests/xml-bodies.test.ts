@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { escapeXml } from "./xml.ts";
+import { escapeXml } from "../xml.ts";
 import { readComplete, readDelete } from "./xml-bodies.ts";
 
 it("D59: reads what clients send", async () => {

@@ -1,7 +1,7 @@
 /** Removes objects that have expired or whose job was deleted, and uploads that were never completed (D59). */
-import { unlessUnavailable } from "../../kernel/engine/context.ts";
-import type { Kernel } from "../../kernel/module.ts";
-import { loop, type Service } from "../../kernel/system/loop.ts";
+import { unlessUnavailable } from "../../../kernel/engine/context.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import { loop, type Service } from "../../../kernel/system/loop.ts";
 
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 60_000;

@@ -1,7 +1,7 @@
 /** Bodies of S3 clients (D59): undoes `aws-chunked`, and checks hashes, signatures of chunks and checksums. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Checksums } from "./checksums.ts";
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../errors.ts";
 import { type ChunkSigner, chunkSignature, UNSIGNED } from "./signature.ts";
 
 const STREAMING = /^STREAMING-(?:UNSIGNED-PAYLOAD-TRAILER|AWS4-HMAC-SHA256-PAYLOAD(?:-TRAILER)?)$/;

@@ -2,10 +2,10 @@
  * Credentials of S3 clients (D59). They are derived from the secret of the service, so that no row has them, and links
  * that they signed outlive the worker that signed them.
  */
-import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
-import { memberOf } from "../../kernel/core/endpoints/endpoint-member.ts";
-import type { Encryption } from "../../kernel/secrets/encryption.ts";
-import { FILES } from "./workers/member.ts";
+import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
+import { memberOf } from "../../../kernel/core/endpoints/endpoint-member.ts";
+import type { Encryption } from "../../../kernel/secrets/encryption.ts";
+import { FILES } from "../workers/member.ts";
 
 /** The secret of the service, and the one before while it is replaced (`SLUICE_SECRET_PREVIOUS`). */
 export type ServiceSecret = Pick<Encryption, "macs">;

@@ -1,13 +1,13 @@
 /** Stores and removes objects (D59): bytes first, then the row. Bytes whose row was removed are removed afterwards. */
-import { ApiError } from "../../kernel/core/errors.ts";
-import type { StoredFiles } from "../../kernel/engine/stored-files.ts";
-import { uuidv7 } from "../../kernel/lib/ids.ts";
-import type { Kernel } from "../../kernel/module.ts";
-import { type FileRow, PART } from "../../kernel/store/contract/files.ts";
-import type { NotStored, ObjectPlace, ObjectRow, PartRow } from "../../kernel/store/contract/objects.ts";
-import { rooms, storeRow } from "../files/room.ts";
-import { S3Error } from "./errors.ts";
-import type { S3Settings } from "./settings.ts";
+import { ApiError } from "../../../kernel/core/errors.ts";
+import type { StoredFiles } from "../../../kernel/engine/stored-files.ts";
+import { uuidv7 } from "../../../kernel/lib/ids.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import { type FileRow, PART } from "../../../kernel/store/contract/files.ts";
+import type { NotStored, ObjectPlace, ObjectRow, PartRow } from "../../../kernel/store/contract/objects.ts";
+import { rooms, storeRow } from "../../files/room.ts";
+import { S3Error } from "../errors.ts";
+import type { S3Settings } from "../settings.ts";
 
 export type Objects = ReturnType<typeof createObjects>;
 

@@ -1,11 +1,11 @@
 /** Reads a request of an S3 client, and checks who has signed it (D59). */
-import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
-import { ApiError } from "../../kernel/core/errors.ts";
-import { type Call, outside } from "../../kernel/http/exchange/call.ts";
-import { bodyPieces } from "../../kernel/http/exchange/body-stream.ts";
-import type { Kernel } from "../../kernel/module.ts";
+import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
+import { ApiError } from "../../../kernel/core/errors.ts";
+import { type Call, outside } from "../../../kernel/http/exchange/call.ts";
+import { bodyPieces } from "../../../kernel/http/exchange/body-stream.ts";
+import type { Kernel } from "../../../kernel/module.ts";
 import { epochOf, parseKeyId, secretsOf } from "./credentials.ts";
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../errors.ts";
 import { type Payload, payloadOf } from "./payload.ts";
 import {
 	type ChunkSigner,

@@ -1,19 +1,19 @@
 /** Uploads in parts, and objects in one request (D59). */
 import { createHash } from "node:crypto";
-import { hold } from "../../kernel/http/memory/call-memory.ts";
-import { outside } from "../../kernel/http/exchange/call.ts";
-import type { StoredFiles } from "../../kernel/engine/stored-files.ts";
-import type { Kernel } from "../../kernel/module.ts";
-import type { UploadRow } from "../../kernel/store/contract/objects.ts";
-import { quoted, sendEmpty, sendXml } from "./answers.ts";
-import { readText } from "./body-text.ts";
-import { S3Error } from "./errors.ts";
+import { hold } from "../../../kernel/http/memory/call-memory.ts";
+import { outside } from "../../../kernel/http/exchange/call.ts";
+import type { StoredFiles } from "../../../kernel/engine/stored-files.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import type { UploadRow } from "../../../kernel/store/contract/objects.ts";
+import { quoted, sendEmpty, sendXml } from "../answers.ts";
+import { readText } from "../requests/body-text.ts";
+import { S3Error } from "../errors.ts";
 import { timeOf } from "./list-objects.ts";
 import { notImplemented, storedHeaders } from "./object-headers.ts";
-import { readPlace, type S3Request } from "./request.ts";
+import { readPlace, type S3Request } from "../requests/request.ts";
 import { noUpload, type ObjectHeaders, type Objects, type Source } from "./store.ts";
-import { elements } from "./xml.ts";
-import { type ChosenPart, partNumber, readComplete } from "./xml-bodies.ts";
+import { elements } from "../xml.ts";
+import { type ChosenPart, partNumber, readComplete } from "../requests/xml-bodies.ts";
 
 export interface UploadContext {
 	kernel: Kernel;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { Endpoint } from "../../kernel/core/endpoints/endpoint.ts";
-import { encryption } from "../../kernel/secrets/encryption.ts";
+import type { Endpoint } from "../../../kernel/core/endpoints/endpoint.ts";
+import { encryption } from "../../../kernel/secrets/encryption.ts";
 import { credentialsOf, epochOf, parseKeyId, secretsOf } from "./credentials.ts";
 
 const [OLD, NEW] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];

@@ -1,11 +1,11 @@
 /** Lists buckets, objects and uploads (D59). */
-import { encodeUri } from "./signature.ts";
-import type { Kernel } from "../../kernel/module.ts";
-import { quoted, sendXml } from "./answers.ts";
-import { S3Error } from "./errors.ts";
+import { encodeUri } from "../requests/signature.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import { quoted, sendXml } from "../answers.ts";
+import { S3Error } from "../errors.ts";
 import { noBucket } from "./get-object.ts";
-import type { S3Request } from "./request.ts";
-import { element, elements } from "./xml.ts";
+import type { S3Request } from "../requests/request.ts";
+import { element, elements } from "../xml.ts";
 
 type Context = { kernel: Pick<Kernel, "calendar" | "now" | "store"> };
 

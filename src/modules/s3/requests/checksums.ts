@@ -1,7 +1,7 @@
 /** Checksums that S3 clients send in headers or behind the body (D59). */
 import { createHash, type Hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../errors.ts";
 
 const MD5 = "content-md5";
 const HEADER = /^x-amz-checksum-(crc32|sha1|sha256)$/;

@@ -1,17 +1,17 @@
 /** Sends an object, or a range of it (D59). */
-import type { ByteRange, ContentReader, StoredFiles } from "../../kernel/engine/stored-files.ts";
-import { ApiError } from "../../kernel/core/errors.ts";
-import { isHead, outside } from "../../kernel/http/exchange/call.ts";
-import { hold } from "../../kernel/http/memory/call-memory.ts";
-import type { Kernel } from "../../kernel/module.ts";
-import type { ContentPart, StoredObject } from "../../kernel/store/contract/objects.ts";
-import { byteRange } from "../files/byte-range.ts";
-import { ERRORS as FILE_ERRORS } from "../files/errors.ts";
-import { sent } from "../files/send.ts";
-import { quoted, sendEmpty } from "./answers.ts";
-import { S3Error } from "./errors.ts";
+import type { ByteRange, ContentReader, StoredFiles } from "../../../kernel/engine/stored-files.ts";
+import { ApiError } from "../../../kernel/core/errors.ts";
+import { isHead, outside } from "../../../kernel/http/exchange/call.ts";
+import { hold } from "../../../kernel/http/memory/call-memory.ts";
+import type { Kernel } from "../../../kernel/module.ts";
+import type { ContentPart, StoredObject } from "../../../kernel/store/contract/objects.ts";
+import { byteRange } from "../../files/byte-range.ts";
+import { ERRORS as FILE_ERRORS } from "../../files/errors.ts";
+import { sent } from "../../files/send.ts";
+import { quoted, sendEmpty } from "../answers.ts";
+import { S3Error } from "../errors.ts";
 import { answerHeaders } from "./object-headers.ts";
-import type { S3Request } from "./request.ts";
+import type { S3Request } from "../requests/request.ts";
 import { noKey, type ObjectHeaders } from "./store.ts";
 
 interface Context {

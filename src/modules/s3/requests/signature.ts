@@ -1,6 +1,6 @@
 /** AWS Signature Version 4 (D59): checks signatures of headers and of links, and signs links. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { S3Error } from "./errors.ts";
+import { S3Error } from "../errors.ts";
 
 export const ALGORITHM = "AWS4-HMAC-SHA256";
 export const UNSIGNED = "UNSIGNED-PAYLOAD";
