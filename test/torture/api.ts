@@ -14,6 +14,8 @@ export interface Answer {
 	json: any;
 	text: string;
 	next: string | undefined;
+	/** The header `ETag` without its quotes. */
+	etag?: string;
 }
 
 export interface Call {
@@ -87,6 +89,7 @@ export function api(urls: () => readonly string[], cuts: Cuts = () => undefined)
 				const isOne = answer.headers["content-type"] !== "application/jsonl";
 				const isJson = isOne && (text.startsWith("{") || text.startsWith("["));
 				const next = answer.headers["sluice-next-offset"] as string | undefined;
+				const etag = answer.headers["etag"] as string | undefined;
 				return {
 					result,
 					from,
@@ -95,6 +98,7 @@ export function api(urls: () => readonly string[], cuts: Cuts = () => undefined)
 					text,
 					next,
 					json: isJson ? JSON.parse(text) : undefined,
+					...(etag !== undefined && { etag: etag.replaceAll('"', "") }),
 				};
 			} catch (error) {
 				const refused = (error as { code?: string }).code === "ECONNREFUSED";

@@ -160,7 +160,10 @@ export interface LaunchedOp extends Timed {
 /** Members of an object as texts, by their names. */
 export type Members = Readonly<Record<string, string>>;
 
-/** Something that operators and clients change, such as `endpoint mixed`, `template 12ab` or `file n-1`. */
+/**
+ * Something that operators and clients change, such as `endpoint mixed`, `template 12ab`, `file n-1` or
+ * `s3 shared/k-01`.
+ */
 interface ObjectOp extends Timed {
 	object: string;
 	/** The address of the server that was asked. */
@@ -169,12 +172,36 @@ interface ObjectOp extends Timed {
 
 /**
  * What was done to an object. A creation sets all members, and a `put` creates or sets them all; after a
- * deletion there are none.
+ * deletion there are none. `upload`: by the completion of this upload in parts.
  */
-export type ChangeOp = ObjectOp & { op: "change"; how: "create" | "put" | "set" | "delete"; sets: Members };
+export type ChangeOp = ObjectOp & {
+	op: "change";
+	how: "create" | "put" | "set" | "delete";
+	sets: Members;
+	upload?: string;
+};
 
-/** What a server showed after it had read the store. `missing`: 404. */
-export type ShownOp = ObjectOp & { op: "shown"; members?: Members; missing?: true };
+/**
+ * What a server showed after it had read the store, in a list or by the refusal of what only a missing object allows.
+ * `missing`: 404, or not in the list.
+ */
+export type ShownOp = ObjectOp & {
+	op: "shown";
+	how?: "list" | "condition";
+	members?: Members;
+	missing?: true;
+};
+
+/** What was asked of an upload in parts (D59), or that a list has it. A completion is a change of its object too. */
+export interface UploadOp extends ObjectOp {
+	op: "upload";
+	upload: string;
+	how: "part" | "complete" | "abort" | "listed";
+	/** Numbers and ETags: the part that was sent, or those that the completion names. */
+	parts?: [number: number, etag: string][];
+	/** S3's code of a refusal. */
+	error?: string;
+}
 
 /** States of a batch in which it changes no more. */
 export const ENDED_STATES = ["completed", "failed", "cancelled", "expired"] as const;
@@ -279,6 +306,7 @@ export type Op =
 	| LaunchedOp
 	| ChangeOp
 	| ShownOp
+	| UploadOp
 	| BatchOp
 	| BatchReadOp
 	| BatchFilesOp

@@ -11,6 +11,7 @@ import {
 	type PingOp,
 	type SubmitOp,
 	type TakeOp,
+	type UploadOp,
 } from "../history.ts";
 import { ATTEMPT_RULES } from "./attempt-rules.ts";
 import { BATCH_RULES } from "./batch-rules.ts";
@@ -23,7 +24,9 @@ import { countsOfLate, LATE_RULES, type LateReports } from "./late-rules.ts";
 import { ObjectHistory } from "./object-rules.ts";
 import { RESPONSE_RULES } from "./response-rules.ts";
 import { RETURN_RULES } from "./return-rules.ts";
+import { STORED, StoredObjectHistory } from "./stored-object-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
+import { UploadHistory } from "./upload-rules.ts";
 
 const RULES = [
 	...JOB_RULES,
@@ -72,6 +75,7 @@ export function checker(): Checker {
 	const violations: Violation[] = [];
 	const report = (violation: Violation): void => void violations.push(violation);
 	const objects = new Map<string, ObjectHistory>();
+	const uploads = new Map<string, UploadHistory>();
 	const endpoints = new Map<string, EndpointHistory>();
 	const jobs = new Map<string, JobHistory>();
 	const requests = new Map<number, RequestHistory>();
@@ -148,10 +152,25 @@ export function checker(): Checker {
 		for (const id of op.named) jobs.get(id)?.add(op);
 	}
 
+	const isAborted = (upload: string): boolean => uploads.get(upload)?.isAborted === true;
+
 	function objectOf(id: string): ObjectHistory {
 		let object = objects.get(id);
-		if (!object) objects.set(id, (object = new ObjectHistory(id, report)));
+		if (!object) {
+			const isStored = id.startsWith(STORED);
+			object = isStored ? new StoredObjectHistory(id, report, isAborted) : new ObjectHistory(id, report);
+			objects.set(id, object);
+		}
 		return object;
+	}
+
+	function addUpload(op: UploadOp): void {
+		let upload = uploads.get(op.upload);
+		if (!upload) {
+			upload = new UploadHistory(objectOf(op.object) as StoredObjectHistory, report);
+			uploads.set(op.upload, upload);
+		}
+		upload.add(op);
 	}
 
 	/** Requests without an answer that may have made the job. */
@@ -213,6 +232,8 @@ export function checker(): Checker {
 					return objectOf(op.object).change(op);
 				case "shown":
 					return objectOf(op.object).show(op);
+				case "upload":
+					return addUpload(op);
 				case "batch":
 					return batches.request(op);
 				case "batch-read":
@@ -229,14 +250,16 @@ export function checker(): Checker {
 		},
 		get held() {
 			const ofEndpoints = [...endpoints.values()].reduce((sum, { held }) => sum + held, 0);
-			const ofObjects = [...objects.values()].reduce((sum, { held }) => sum + held, 0);
+			const ofObjects = [...objects.values(), ...uploads.values()].reduce((sum, { held }) => sum + held, 0);
 			return jobs.size + requests.size + faults.length + ofEndpoints + ofObjects + batches.held;
 		},
 		forget(before) {
 			for (const [n, { lines, jobs: made }] of requests)
 				if ([...made].every(isClosed) && lines.every((op) => "to" in op && op.to < before)) requests.delete(n);
 			for (const endpoint of endpoints.values()) endpoint.forget(before, faults);
+			for (const upload of uploads.values()) upload.judge(before);
 			for (const object of objects.values()) object.judge(before);
+			for (const [id, upload] of uploads) if (upload.isOver(before)) uploads.delete(id);
 			batches.forget(before);
 			dropOld(faults, before);
 		},
@@ -244,6 +267,7 @@ export function checker(): Checker {
 			for (const job of [...jobs.values()]) close(job);
 			for (const endpoint of endpoints.values()) endpoint.finish(faults);
 			batches.finish();
+			for (const upload of uploads.values()) upload.judge(Infinity);
 			for (const object of objects.values()) object.judge(Infinity);
 			const others = faults.filter(({ what }) => !what.startsWith(PARTITION));
 			for (const op of late)
@@ -271,7 +295,9 @@ function kindOf(op: Op): string {
 		case "change":
 			return `${op.object.split(" ")[0]} ${op.how}, ${op.result}`;
 		case "shown":
-			return `${op.object.split(" ")[0]} read`;
+			return `${op.object.split(" ")[0]} ${op.how ?? "read"}`;
+		case "upload":
+			return `upload ${op.how}, ${op.result}`;
 		case "batch":
 			return `batch, ${op.result}`;
 		default:

@@ -1,4 +1,4 @@
-/** The rule `file-totals`: an endpoint counts the files that it has, and their bytes (D56). */
+/** The rule `file-totals`: an endpoint counts the files that it has, those of objects too, and their bytes (D56, D59). */
 import type { FileTotalsOp } from "../history.ts";
 import type { Violation } from "./job-history.ts";
 

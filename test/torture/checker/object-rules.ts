@@ -8,16 +8,14 @@ import { over, type Violation } from "./job-history.ts";
 
 /** Changes of one object that were made or may have been, and what was shown of it. */
 export class ObjectHistory {
-	private changes: ChangeOp[] = [];
+	protected changes: ChangeOp[] = [];
 	private shown: ShownOp[] = [];
 	private judgedTo = 0;
 	private readonly object: string;
-	private readonly rule: string;
-	private readonly report: (violation: Violation) => void;
+	protected readonly report: (violation: Violation) => void;
 
 	constructor(object: string, report: (violation: Violation) => void) {
 		this.object = object;
-		this.rule = object.startsWith("file ") ? "file-kept" : "change-kept";
 		this.report = report;
 	}
 
@@ -49,7 +47,12 @@ export class ObjectHistory {
 		this.violates("an object is missing that was not deleted", made, op);
 	}
 
-	private judgeMembers(op: ShownOp): void {
+	/** The rule that the operation breaks. */
+	protected ruleOf(_: ChangeOp | ShownOp): string {
+		return this.object.startsWith("file ") ? "file-kept" : "change-kept";
+	}
+
+	protected judgeMembers(op: ShownOp): void {
 		this.judgeExistence(op);
 		for (const [name, value] of Object.entries(op.members ?? {})) {
 			const writers = this.changes.filter(({ sets, from }) => sets[name] === value && from < op.to);
@@ -61,7 +64,7 @@ export class ObjectHistory {
 	}
 
 	/** It has not come back after a deletion: it was created again, or the deletion may come after this. */
-	private judgeExistence(op: ShownOp | ChangeOp): void {
+	protected judgeExistence(op: ShownOp | ChangeOp): void {
 		const ended = this.changes.findLast((each) => each.how === "delete" && isDone(each) && each.to < op.from);
 		if (!ended || this.changes.some((each) => isCreation(each) && mayLieBetween(ended, each, op))) return;
 		this.violates("a deleted object is back", ended, op);
@@ -72,15 +75,13 @@ export class ObjectHistory {
 		if (!isDone(op)) return;
 		if (op.how === "set") this.judgeExistence(op);
 		if (op.how !== "create") return;
-		const first = this.changes.findLast(
-			(each) => each !== op && each.how === "create" && isDone(each) && each.to <= op.to,
-		);
+		const first = this.changes.findLast((each) => each !== op && isDone(each) && isBefore(each, op));
 		if (!first || this.changes.some((each) => each.how === "delete" && mayLieBetween(first, each, op))) return;
 		this.violates("an object was created twice", first, op);
 	}
 
 	/** Whether no later operation can show what the change set. */
-	private isReplaced(op: ChangeOp, before: number): boolean {
+	protected isReplaced(op: ChangeOp, before: number): boolean {
 		const later = this.changes.filter((each) => isDone(each) && each.from > over(op) && each.to < before);
 		if (later.some(({ how }) => how === "delete")) return true;
 		// A creation is needed to recognise a second one, and a deletion to recognise what comes back.
@@ -88,21 +89,27 @@ export class ObjectHistory {
 		return later.some(({ sets }) => Object.keys(op.sets).every((name) => name in sets));
 	}
 
-	private violates(what: string, ...lines: (ChangeOp | ShownOp)[]): void {
-		this.report({ rule: this.rule, what: `${this.object}: ${what}`, lines });
+	/** `lines` end with the operation that is judged. */
+	protected violates(what: string, ...lines: (ChangeOp | ShownOp)[]): void {
+		this.report({ rule: this.ruleOf(lines.at(-1)!), what: `${this.object}: ${what}`, lines });
 	}
 }
 
-const isDone = ({ result }: ChangeOp): boolean => result === "ok";
+/** Whether the object existed before the creation: of two creations one was the second. */
+function isBefore(each: ChangeOp, creation: ChangeOp): boolean {
+	return each.how === "create" ? each.to <= creation.to : each.how === "put" && each.to < creation.from;
+}
+
+export const isDone = ({ result }: ChangeOp): boolean => result === "ok";
 
 const isCreation = ({ how }: ChangeOp): boolean => how === "create" || how === "put";
 
 /** Whether the change may have happened after the first and before the last. */
-function mayLieBetween(first: ChangeOp, change: ChangeOp, last: { to: number }): boolean {
+export function mayLieBetween(first: ChangeOp, change: ChangeOp, last: { to: number }): boolean {
 	return over(change) > first.from && change.from < last.to;
 }
 
-function isCertainlyBetween(writer: ChangeOp, change: ChangeOp, shown: ShownOp, member: string): boolean {
+export function isCertainlyBetween(writer: ChangeOp, change: ChangeOp, shown: ShownOp, member: string): boolean {
 	if (!isDone(change) || change.from <= over(writer) || change.to >= shown.from) return false;
 	return change.how === "delete" || member in change.sets;
 }
