@@ -119,6 +119,7 @@ export const GROUPS: readonly Group[] = [
 		of: [
 			...["test/torture", "src/kernel/store/sqlite", "src/kernel/engine/cluster"],
 			...["src/modules/files", "src/kernel/store/tables/files.ts"],
+			...["src/modules/s3", "src/kernel/store/tables/objects.ts", "src/kernel/store/tables/object-list.ts"],
 			...["src/modules/openai-async", "src/kernel/store/tables/batches.ts"],
 		],
 	},

@@ -7,7 +7,7 @@ import { afterAll, expect, it } from "vitest";
 import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
 import { check } from "./check.ts";
 
-const NOTHING = { jobs: new Map(), files: new Map(), batches: new Map() };
+const NOTHING = { jobs: new Map(), files: new Map(), objects: new Map(), uploads: new Map(), batches: new Map() };
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-power-loss-"));
 afterAll(() => rmSync(folder, { recursive: true }));

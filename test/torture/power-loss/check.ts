@@ -3,9 +3,10 @@ import { type JsonText, stringOf } from "../../../src/kernel/lib/json/json-text.
 import { T0 } from "../../store/site.ts";
 import { filesFolder } from "../../../src/kernel/store/sqlite/file/files-folder.ts";
 import { checkBatches } from "./batch-check.ts";
-import type { Expected, ExpectedBatch, ExpectedFile } from "./expected.ts";
+import type { Expected, ExpectedBatch, ExpectedFile, ExpectedObject, ExpectedUpload } from "./expected.ts";
 import { wrongFiles } from "./file-check.ts";
 import { openInline } from "./inline-store.ts";
+import { checkObjects } from "./object-check.ts";
 
 /** All that was acknowledged of a job. */
 export interface Known extends Omit<Expected, "chunk"> {
@@ -17,15 +18,20 @@ export interface AllKnown {
 	jobs: Map<string, Known>;
 	/** By name. */
 	files: Map<string, ExpectedFile>;
+	/** By key. */
+	objects: Map<string, ExpectedObject>;
 	/** By id. */
+	uploads: Map<string, ExpectedUpload>;
 	batches: Map<string, ExpectedBatch>;
 }
 
 /** A line that the workload wrote. */
-export type Said = Expected | ExpectedFile | ExpectedBatch;
+export type Said = Expected | ExpectedFile | ExpectedObject | ExpectedUpload | ExpectedBatch;
 
-export function learn({ jobs, files, batches }: AllKnown, line: Said): void {
+export function learn({ jobs, files, objects, uploads, batches }: AllKnown, line: Said): void {
 	if ("batch" in line) return void batches.set(line.batch, line);
+	if ("object" in line) return void objects.set(line.object, line);
+	if ("upload" in line) return void uploads.set(line.upload, line);
 	if ("name" in line) return void files.set(line.name, line);
 	const { chunk, ...said } = line;
 	const before = jobs.get(said.id);
@@ -36,7 +42,7 @@ export function learn({ jobs, files, batches }: AllKnown, line: Said): void {
 type Opened = Awaited<ReturnType<typeof openInline>>;
 
 /** What is wrong; empty when nothing is. */
-export async function check(path: string, { jobs, files, batches }: AllKnown): Promise<string[]> {
+export async function check(path: string, { jobs, files, batches, ...known }: AllKnown): Promise<string[]> {
 	let store: Opened;
 	try {
 		store = await openInline(path);
@@ -46,8 +52,11 @@ export async function check(path: string, { jobs, files, batches }: AllKnown): P
 	try {
 		await store.ping();
 		const wrong = (await Promise.all([...jobs.values()].map((each) => wrongOf(store, each)))).flat();
-		const checked = await checkBatches(filesFolder(path), store, batches);
-		wrong.push(...checked.wrong, ...(await wrongFiles(path, store, { files, others: checked.files })));
+		const folder = filesFolder(path);
+		const checked = await checkBatches(folder, store, batches);
+		const objects = await checkObjects(folder, store, known);
+		const others = [...checked.files, ...objects.files];
+		wrong.push(...checked.wrong, ...objects.wrong, ...(await wrongFiles(path, store, { files, others })));
 		// What is missing already does not come back.
 		return wrong.length > 0 ? wrong : await checked.recover();
 	} catch (error) {

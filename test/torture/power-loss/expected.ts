@@ -1,4 +1,4 @@
-/** What an acknowledgement says about a job, a file or a batch from then on. */
+/** What an acknowledgement says about a job, a file, an object or a batch from then on. */
 import type { JobState } from "../../../src/kernel/core/jobs/job-states.ts";
 
 export interface Expected {
@@ -33,4 +33,24 @@ export interface ExpectedBatch {
 	state: "creating" | "open" | "ended";
 	/** Of its row, when it has ended. */
 	hash?: string;
+}
+
+/** What is known of the object of a key, from then on. */
+export interface ExpectedObject {
+	/** Its key, which only this endpoint has. */
+	object: string;
+	endpoint: string;
+	/** Hashes of contents that the key may have; null: none. */
+	may: (string | null)[];
+}
+
+/** What is known of an upload in parts, from then on. */
+export interface ExpectedUpload {
+	upload: string;
+	key: string;
+	endpoint: string;
+	/** While it is completed or aborted, its row may be there or not. */
+	state: "open" | "ending" | "ended";
+	/** Numbers and ETags of parts that are stored, each by its last put. */
+	parts: [number: number, etag: string][];
 }

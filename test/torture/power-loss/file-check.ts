@@ -16,7 +16,7 @@ export type KnownFiles = ReadonlyMap<string, ExpectedFile>;
 const LIMIT = 10_000;
 
 /**
- * `path` is that of the database, `others` are files of batches. Totals of all endpoints are checked, also of those
+ * `path` is that of the database, `others` are files of batches and objects. Totals of all endpoints are checked, also of those
  * without files. What is wrong; empty when nothing is.
  */
 export async function wrongFiles(
@@ -31,12 +31,12 @@ export async function wrongFiles(
 	const wrong: string[] = [];
 	const found = new Map<string, FileRow>();
 	const totals = await store.files.totals();
-	const ofBatches = new Map(others.map((row) => [row.id, row]));
+	const ofOthers = new Map(others.map((row) => [row.id, row]));
 	for (const endpoint of new Set([...known.values(), ...others, ...totals].map((each) => each.endpoint))) {
 		const { files: listed } = await store.files.list({ endpoint, order: "asc", limit: LIMIT, now: T0 });
-		const files = listed.filter(({ id }) => !ofBatches.has(id));
+		const files = listed.filter(({ id }) => !ofOthers.has(id));
 		for (const row of files) found.set(row.name, row);
-		const all = [...files, ...[...ofBatches.values()].filter((each) => each.endpoint === endpoint)];
+		const all = [...files, ...[...ofOthers.values()].filter((each) => each.endpoint === endpoint)];
 		const total = totals.find((each) => each.endpoint === endpoint);
 		const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
 		if ((total?.files ?? 0) !== all.length || (total?.bytes ?? 0) !== bytes)

@@ -15,7 +15,7 @@ import type { Batch } from "../../../src/kernel/store/sqlite/thread/messages.ts"
 /** In the order of `openSqlite` and its thread, which do the same with messages between them. */
 export async function openInline(
 	path: string,
-): Promise<Pick<Store, "jobs" | "chunks" | "files" | "batches" | "close" | "ping">> {
+): Promise<Pick<Store, "jobs" | "chunks" | "files" | "objects" | "batches" | "close" | "ping">> {
 	const db = openDatabase({ path });
 	try {
 		await prepareSchema(db);

@@ -1,5 +1,5 @@
 /**
- * What a loss of power may leave of a SQLite store has all that was acknowledged (D17, D56, D57), and a store
+ * What a loss of power may leave of a SQLite store has all that was acknowledged (D17, D56, D57, D59), and a store
  * that did not flush would be found.
  */
 import { spawnSync } from "node:child_process";
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { random } from "../plan.ts";
 import { Disk, choices, torn } from "./disk.ts";
 import { losePower, type Losses, traced } from "./losses.ts";
+import { MARK } from "./object-work.ts";
 import { type Step, stepsOf } from "./trace.ts";
 
 const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
@@ -28,11 +29,11 @@ describe.runIf(HAS_STRACE)("a traced store", () => {
 	const lose = (steps: readonly Step[], most: number): Promise<Losses> =>
 		losePower(place, { ...run, steps, most, random: random(1) });
 
-	it("D17, D56, D57: has every acknowledged job, result, chunk, file and batch after a loss of power", async () => {
-		const { violations, states, jobs, files, batches } = await lose(run.steps, 60);
+	it("D17, D56, D57, D59: has every acknowledged job, result, chunk, file, object and batch after a loss of power", async () => {
+		const { violations, states, jobs, files, objects, uploads, batches } = await lose(run.steps, 60);
 		expect(violations).toEqual([]);
 		expect(states).toBeGreaterThan(20);
-		expect([jobs, files, batches]).toEqual([10, 4, 2]);
+		expect([jobs, files, objects, uploads, batches]).toEqual([10, 4, 8, 8, 2]);
 	}, 60_000);
 
 	it("D57: without the flushes of files of batches it would not", async () => {
@@ -41,6 +42,16 @@ describe.runIf(HAS_STRACE)("a traced store", () => {
 		const steps = run.steps.filter((step) => step.kind !== "flush" || !files.has(step.file));
 		const { violations } = await lose(steps, 60);
 		expect(violations.flatMap(({ what }) => what).join()).toMatch(/file of batch batch_0+1? is not whole/);
+	}, 60_000);
+
+	it("D59: without the flushes of the bytes of objects it would not", async () => {
+		const isOfObject = (step: Step): boolean => step.kind === "write" && step.data.includes(MARK);
+		const files = new Set(run.steps.flatMap((step) => (step.kind === "write" && isOfObject(step) ? [step.file] : [])));
+		const steps = run.steps.filter((step) => step.kind !== "flush" || !files.has(step.file));
+		const { violations } = await lose(steps, 60);
+		expect(violations.flatMap(({ what }) => what).join()).toMatch(
+			/(object \w|part \d of upload-\w+) (is not whole|has other bytes)/,
+		);
 	}, 60_000);
 
 	it.each([

@@ -16,6 +16,9 @@ const ENOUGH = 20;
 export interface Losses {
 	jobs: number;
 	files: number;
+	/** Keys, and uploads in parts. */
+	objects: number;
+	uploads: number;
 	batches: number;
 	steps: number;
 	/** Different ones, each opened. */
@@ -64,7 +67,9 @@ export async function losePower(
 ): Promise<Losses> {
 	const { steps, folder, path, most, random } = q;
 	const disk = new Disk();
-	const known: AllKnown = { jobs: new Map(), files: new Map(), batches: new Map() };
+	const known: AllKnown = {
+		...{ jobs: new Map(), files: new Map(), objects: new Map(), uploads: new Map(), batches: new Map() },
+	};
 	let said = 0;
 	const seen = new Set<string>();
 	const violations: Losses["violations"] = [];
@@ -110,8 +115,9 @@ export async function losePower(
 		disk.apply(step);
 		done += 1;
 	}
-	const [jobs, files, batches] = [known.jobs.size, known.files.size, known.batches.size];
-	return { jobs, files, batches, steps: steps.length, states: seen.size, violations };
+	const { jobs, files, objects, uploads, batches } = known;
+	const stored = { jobs: jobs.size, files: files.size, objects: objects.size, uploads: uploads.size };
+	return { ...stored, batches: batches.size, steps: steps.length, states: seen.size, violations };
 }
 
 function hashOf(contents: Contents, acknowledged: number): string {

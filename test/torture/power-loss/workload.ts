@@ -9,6 +9,8 @@ import { openSqlite } from "../../../src/kernel/store/sqlite/open.ts";
 import { type Site, siteOf, T0 } from "../../store/site.ts";
 import { batchRuns, inputOf } from "./batch-store.ts";
 import type { Said } from "./check.ts";
+import { objectStore } from "./object-store.ts";
+import { objectWork } from "./object-work.ts";
 import { fileStore, type FileStore, hashOf } from "./file-store.ts";
 
 const [path = "", sessions = "6", rounds = "12"] = process.argv.slice(2);
@@ -94,6 +96,13 @@ async function batch(store: Store, files: FileStore, n: number): Promise<void> {
 	acknowledge({ ...said, state: "ended", hash: hashOf(Buffer.from(progress)) });
 }
 
+/** Objects have an endpoint of their own in each session, and keys that only it has. */
+async function objectsOf(store: Store, session: number): Promise<() => Promise<void>> {
+	const endpoint = `objects-${session}`;
+	await store.endpoints.put({ id: endpoint, settings: "{}", now: T0 });
+	return objectWork(objectStore(store, endpoint), endpoint, acknowledge);
+}
+
 let n = 0;
 let serial = 0;
 for (let session = 0; session < Number(sessions); session += 1) {
@@ -102,11 +111,13 @@ for (let session = 0; session < Number(sessions); session += 1) {
 	const { endpoint } = site;
 	await store.endpoints.put({ id: endpoint, settings: "{}", now: T0 });
 	const files = fileStore(store);
+	const objects = await objectsOf(store, session);
 	const running = batch(store, files, session);
 	for (let round = 0; round < Number(rounds); round += 1)
 		await Promise.all([
 			...Array.from({ length: JOBS }, () => job(site, (n += 1))),
 			...Array.from({ length: FILES }, () => file(files, endpoint, (serial += 1))),
+			objects(),
 		]);
 	await running;
 	// The last one is cut off.
