@@ -1,7 +1,8 @@
-/** Reads at the end what `/metrics` counts of the files of each endpoint, and what there is (D56). */
+/** Reads at the end what `/metrics` counts of the files of each endpoint, and what there is, objects too (D56, D59). */
 import type { Api } from "./api.ts";
 import { isRight } from "./checker/file-totals.ts";
 import type { FileTotal, FileTotalsOp } from "./history.ts";
+import type { ObjectClients } from "./object-clients.ts";
 import type { Time } from "./time.ts";
 import type { Tracker } from "./tracker.ts";
 
@@ -18,18 +19,19 @@ export async function readFileTotals(q: {
 	time: Time;
 	tracker: Tracker;
 	endpoints: readonly string[];
+	objects: Pick<ObjectClients, "endpoint" | "totals"> | undefined;
 }): Promise<void> {
-	const { api, time, tracker, endpoints } = q;
+	const { api, time, tracker, endpoints, objects } = q;
 	const server = api.url(0);
 
 	/** Undefined without an answer. */
 	async function listed(endpoint: string): Promise<FileTotal | undefined> {
-		const total = { ...NONE };
+		const total = objects?.endpoint === endpoint ? await objects.totals(server) : { ...NONE };
 		for (let after = ""; ; ) {
 			const path = `/v2/${endpoint}/openai/v1/files?order=asc&limit=${PAGE}${after && `&after=${after}`}`;
 			const { result, status, json } = await api.call(server + path);
 			if (status === 404) return NONE;
-			if (result !== "ok") return undefined;
+			if (result !== "ok" || !total) return undefined;
 			for (const { bytes } of json.data as { bytes: number }[]) {
 				total.files += 1;
 				total.bytes += bytes;

@@ -1,13 +1,13 @@
 /**
  * A short run of `npm run torture -- --store postgres --partitions --stops --no-kills`: two servers
- * that are cut off from the database and stopped, with workers that are stopped (D16, D17, D28, D57).
+ * that are cut off from the database and stopped, with workers that are stopped (D16, D17, D28, D57, D59).
  */
 import { expect, it } from "vitest";
 import { ENDPOINTS, QUEUE_SLACK } from "./endpoints.ts";
 import { postgresSite } from "./site.ts";
 import { torture } from "./torture.ts";
 
-it("D16, D17, D28, D57: what clients and workers saw breaks no rule through partitions and stops", {
+it("D16, D17, D28, D57, D59: what clients and workers saw breaks no rule through partitions and stops", {
 	timeout: 300_000,
 }, async () => {
 	const lengths = [1500, 3000] as const;
@@ -23,6 +23,7 @@ it("D16, D17, D28, D57: what clients and workers saw breaks no rule through part
 			site,
 			operators: 2,
 			files: 2,
+			objects: 3,
 			batches: 3,
 			responses: 3,
 			seed: 3,

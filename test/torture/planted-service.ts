@@ -39,6 +39,8 @@ export interface Use {
 	operators?: number;
 	/** Clients upload files. */
 	files?: number;
+	/** S3 clients store objects, and the service is started again meanwhile. */
+	objects?: number;
 	/** Clients run batches, and the service is started again meanwhile. */
 	batches?: number;
 	/** Clients use background responses, as those do. */
@@ -47,7 +49,7 @@ export interface Use {
 
 /** Rules broken by a service with such a store. */
 export async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = {}): Promise<string[]> {
-	const { ms = MS, operators = 0, files = 0, batches = 0, responses = 0 } = use;
+	const { ms = MS, operators = 0, files = 0, objects = 0, batches = 0, responses = 0 } = use;
 	const place = folder();
 	const config = join(place.path, "sluice.yaml");
 	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
@@ -86,7 +88,7 @@ export async function rulesOf(plant: Plant, names: readonly EndpointName[], use:
 		const site = {
 			urls: () => [app.url],
 			end: () => Promise.resolve(),
-			...(operators + batches + responses > 0 && { fault }),
+			...(operators + objects + batches + responses > 0 && { fault }),
 		};
 		const { violations } = await torture({
 			site,
@@ -96,6 +98,7 @@ export async function rulesOf(plant: Plant, names: readonly EndpointName[], use:
 			names,
 			operators,
 			files,
+			objects,
 			batches,
 			responses,
 			pauses: RESTARTS,

@@ -1,8 +1,8 @@
 /**
  * `npm run torture -- [--seed N] [--minutes M] [--jobs N] [--store sqlite|postgres] [--servers N]
- * [--scale F] [--operators N] [--files N] [--batches N] [--responses N] [--keep FOLDER] [--failovers] [--partitions]
- * [--stops] [--skew] [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds what clients and
- * workers saw against the rules, and prints a summary as JSON. The history of a run with a
+ * [--scale F] [--operators N] [--files N] [--objects N] [--batches N] [--responses N] [--keep FOLDER] [--failovers]
+ * [--partitions] [--stops] [--skew] [--previous FOLDER] [--no-kills]`: submits jobs while processes are killed, holds
+ * what clients and workers saw against the rules, and prints a summary as JSON. The history of a run with a
  * violation is kept.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -32,6 +32,7 @@ const { values } = parseArgs({
 		scale: { type: "string", default: "1" },
 		operators: { type: "string", default: "4" },
 		files: { type: "string", default: "4" },
+		objects: { type: "string", default: "4" },
 		batches: { type: "string", default: "4" },
 		responses: { type: "string", default: "4" },
 		keep: { type: "string", default: tmpdir() },
@@ -71,7 +72,8 @@ const result = await torture({
 	scale: Number(values.scale),
 	operators: Number(values.operators),
 	files: Number(values.files),
-	// To a server of an earlier version they are requests for its workers.
+	// A server of an earlier version has no objects, and takes batches and responses for requests for its workers.
+	objects: previous === undefined ? Number(values.objects) : 0,
 	batches: previous === undefined ? Number(values.batches) : 0,
 	responses: previous === undefined ? Number(values.responses) : 0,
 	workerStops: stops,

@@ -12,6 +12,7 @@ import { changedEndpoints, describe, NAMES, PARTS, type Retention, tokensOf } fr
 import type { Op } from "./history.ts";
 import { fileClients } from "./file-clients.ts";
 import { readFileTotals } from "./file-totals.ts";
+import { objectClients } from "./object-clients.ts";
 import { operators } from "./operators.ts";
 import { type EndpointName, random as randomOf } from "./plan.ts";
 import { receiver } from "./receiver.ts";
@@ -50,6 +51,8 @@ export interface TortureOptions {
 	operators?: number;
 	/** How many upload, read and delete files; none by default. */
 	files?: number;
+	/** How many put, read and delete objects with the S3 API; none by default. */
+	objects?: number;
 	/** How many run batches of requests; none by default. */
 	batches?: number;
 	/** How many use background responses; none by default. */
@@ -126,6 +129,8 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 	const changing = Array.from({ length: o.operators ?? 0 }, (_, n) => changes.work(`operator-${n}`, submitting.signal));
 	const uploads = fileClients({ api, time, tracker, random: randomOf(seed + 4) });
 	const uploading = Array.from({ length: o.files ?? 0 }, (_, n) => uploads.work(`files-${n}`, submitting.signal));
+	const buckets = o.objects ? await objectClients({ api, time, tracker, random: randomOf(seed + 7) }) : undefined;
+	const storing = Array.from({ length: o.objects ?? 0 }, (_, n) => buckets!.work(`objects-${n}`, submitting.signal));
 	const gaveUp = new AbortController();
 	const shared = { api, time, tracker, names, over: gaveUp.signal, nextNumber: () => (numbers += 1) };
 	const requests = batchClients({ ...shared, random: randomOf(seed + 5) });
@@ -225,12 +230,14 @@ export async function torture(o: TortureOptions): Promise<Tortured> {
 		await Promise.race([Promise.all([...clients, ...batches, ...responses]), sleep(DRAIN_MS, drained.signal)]).finally(
 			() => drained.abort(),
 		);
-	await Promise.all([...changing, ...uploading]);
+	await Promise.all([...changing, ...uploading, ...storing]);
 	await fault();
 	if (o.operators) await changes.readAll(site.urls());
 	if (o.files) await uploads.readAll(site.urls());
+	await buckets?.readAll(site.urls());
 	if (o.batches) await requests.readAll(site.urls());
-	if (o.files || o.batches) await readFileTotals({ api, time, tracker, endpoints: names });
+	if (o.files || o.batches || o.objects)
+		await readFileTotals({ api, time, tracker, endpoints: names, objects: buckets });
 	gaveUp.abort();
 	for (const job of tracker.jobs.values()) job.left = true;
 	const isOpen = async (): Promise<boolean> => tracker.jobs.size > 0 || (await holdsJobs(api, names));
