@@ -30,6 +30,9 @@ const [LEAST, SMALL, LARGE, ONE_LARGE_OF] = [200, 4000, 700_000, 8];
 /** Clients that leave in the middle of a put, and when at most, ms. */
 const [LEAVING, LEAVE_MS] = [0.1, 40];
 
+/** The row of an object is there, and its bytes are not. */
+const LOST = "InternalError";
+
 const MISSING = new Set(["NoSuchKey", "NoSuchBucket"]);
 
 export interface ObjectClients {
@@ -132,7 +135,8 @@ export async function objectClients(q: {
 		const answer = await s3(server, pathOf(at), isPart ? { headers } : {});
 		const { result, status, text, code, etag = "none" } = answer;
 		const isMissing = MISSING.has(code ?? "");
-		if (result !== "ok" && !isMissing) return false;
+		const isLost = code === LOST;
+		if (result !== "ok" && !isMissing && !isLost) return false;
 		const bytes = status === (isPart ? 206 : 200) ? brief(text) : `status ${status}`;
 		const members = { [isPart ? "range" : "content"]: bytes, etag };
 		shown(by, server, answer, at, isMissing ? { missing: true } : { members });

@@ -8,6 +8,9 @@ const MOST_PARTS = 4;
 /** Parts of the uploads that are aborted, aborted and completed at once, and left as they are. */
 const [ABORTED, CONTESTED, LEFT] = [0.2, 0.1, 0.05];
 
+/** Uploads that stay open at a time: an endpoint has 1000 at most. */
+const MOST_LEFT = 50;
+
 /** Parts that are sent before with another content; uploads of which a part is not wanted; completions sent twice. */
 const [REPLACED, UNWANTED, TWICE] = [0.3, 0.15, 0.3];
 
@@ -29,6 +32,7 @@ interface Upload {
 export function openUploads(use: ObjectUse): (by: string, at: Stored) => Promise<void> {
 	const { s3, time, tracker, random, whole, anyServer, newContent, changed, shown } = use;
 	let serial = 0;
+	const left: Upload[] = [];
 
 	function record(
 		{ by, at, id }: Upload,
@@ -111,6 +115,12 @@ export function openUploads(use: ObjectUse): (by: string, at: Stored) => Promise
 		});
 	}
 
+	/** It stays open, and another one does no more. */
+	async function leave(upload: Upload): Promise<void> {
+		left.push(upload);
+		if (left.length > MOST_LEFT) await abort(left.shift()!);
+	}
+
 	return async (by, at) => {
 		const upload = await begin(by, at);
 		if (!upload) return;
@@ -118,7 +128,7 @@ export function openUploads(use: ObjectUse): (by: string, at: Stored) => Promise
 		const parts = Array.from({ length: 1 + whole(MOST_PARTS) }, (_, n): Part => {
 			return { number: n + 1, content: newContent(`${name}.${n + 1}`) };
 		});
-		if (!(await sendParts(upload, name, parts))) return;
+		if (!(await sendParts(upload, name, parts))) return await leave(upload);
 		const isWithout = parts.length > 1 && random() < UNWANTED;
 		const unwanted = isWithout ? whole(parts.length) : -1;
 		const wanted = parts.filter((_, n) => n !== unwanted);
@@ -129,6 +139,7 @@ export function openUploads(use: ObjectUse): (by: string, at: Stored) => Promise
 			if (random() < 0.5) await complete(upload, wanted);
 			else await sendPart(upload, parts[0]!);
 		} else if (chance < ABORTED + CONTESTED) await Promise.all([abort(upload), complete(upload, wanted)]);
-		else if (chance > LEFT + ABORTED + CONTESTED) await complete(upload, wanted);
+		else if (chance < ABORTED + CONTESTED + LEFT) await leave(upload);
+		else await complete(upload, wanted);
 	};
 }

@@ -8,7 +8,17 @@ import { every, type Plant, rulesOf } from "./planted-service.ts";
 const [CLIENTS, MS] = [8, 10_000];
 
 /** What an operation answers that removes no file. */
-const NOTHING = { freed: [] };
+const NOTHING = { removed: 1, freed: [] };
+
+/** A bucket that no list has. */
+const HIDDEN = "hidden";
+
+let copies = 0;
+
+function kept(endpoint: string, bucket: string, key: string) {
+	copies += 1;
+	return { endpoint, bucket: HIDDEN, key: `${bucket}/${key}/${copies}`, createdAt: 0, headers: undefined };
+}
 
 it("a service without a bug breaks no rule", { timeout: 60_000 }, async () => {
 	expect(await rulesOf(() => ({}), ["purge"], { ms: 5000, objects: CLIENTS })).toEqual([]);
@@ -35,6 +45,10 @@ it.each<[string, string, Plant]>([
 						known.add(q.object.content);
 						return await objects.put(q);
 					},
+					async complete(q) {
+						known.add(q.object.content);
+						return await objects.complete(q);
+					},
 					async find(q) {
 						const found = await objects.find(q);
 						return found && known.has(found.content) ? found : undefined;
@@ -44,7 +58,7 @@ it.each<[string, string, Plant]>([
 		},
 	],
 	[
-		"object-kept",
+		"object-whole",
 		"loses the bytes that copies share",
 		({ objects, filesFolder }) => ({
 			objects: {
@@ -163,13 +177,3 @@ it.each<[string, string, Plant]>([
 ])("%s: a service that %s", { timeout: 60_000 }, async (rule, _, plant) => {
 	expect(await rulesOf(plant, ["purge"], { ms: MS, objects: CLIENTS })).toContain(rule);
 });
-
-/** A bucket that no list has. */
-const HIDDEN = "hidden";
-
-let copies = 0;
-
-function kept(endpoint: string, bucket: string, key: string) {
-	copies += 1;
-	return { endpoint, bucket: HIDDEN, key: `${bucket}/${key}/${copies}`, createdAt: 0, headers: undefined };
-}
