@@ -14,12 +14,12 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 			(name) => `spec/management/${name}.test.ts`,
 		),
 	],
-	files: ["spec/client/batches", "spec/client/files", "spec/client/job-files", "spec/s3"],
+	files: ["spec/client/batches", "spec/client/files", "spec/client/job-files", "spec/client/videos", "spec/s3"],
 	// Workers of the versions that are released have GPUs.
 	gpus: ["canary", "gpu-models", "gpu-parts", "release-history", "releases", "scale-gpus", "sleep"].map(
 		(name) => `spec/worker/${name}.test.ts`,
 	),
-	"http-workers": ["spec/client/openai/http-server.test.ts", "spec/http"],
+	"http-workers": ["spec/client/openai/http-server.test.ts", "spec/client/videos/http-server.test.ts", "spec/http"],
 	logs: ["hung-logs", "logs", "service-log"].map((name) => `spec/v1/${name}.test.ts`),
 	management: ["clients/mcp-tools.test.ts", "spec/client/secret-rotation.test.ts", "spec/management"],
 	metrics: [
@@ -31,12 +31,13 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 		...["gpu-models", "release-history", "scale-gpus", "sleep"].map((name) => `spec/worker/${name}.test.ts`),
 		...["files/metrics", "openai/openai", "quotas", "wrong-keys"].map((name) => `spec/client/${name}.test.ts`),
 	],
-	openai: ["background", "batches", "files", "job-files", "openai"].map((name) => `spec/client/${name}`),
+	openai: ["background", "batches", "files", "job-files", "openai", "videos"].map((name) => `spec/client/${name}`),
 	"openai-async": ["spec/client/batches"],
+	"openai-videos": ["spec/client/videos"],
 	quotas: ["spec/client/gpu-quota.test.ts"],
 	registries: ["spec/client/secret-rotation.test.ts", "spec/v1/registries.test.ts"],
 	releases: ["canary", "release-history", "releases"].map((name) => `spec/worker/${name}.test.ts`),
-	s3: ["spec/client/job-files", "spec/s3"],
+	s3: ["spec/client/job-files", "spec/client/videos", "spec/s3"],
 	webhooks: [
 		...["background/webhooks", "batches/webhooks"].map((name) => `spec/client/${name}.test.ts`),
 		...["spec/client/webhooks", "spec/v1/webhooks.test.ts"],
@@ -44,7 +45,11 @@ export const SPECIFICATION: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Modules that import functions of another one, and go with it. */
-export const NEEDS: Readonly<Record<string, string>> = { "openai-async": "openai", s3: "files" };
+export const NEEDS: Readonly<Record<string, readonly string[]>> = {
+	"openai-async": ["openai"],
+	"openai-videos": ["files", "openai", "s3"],
+	s3: ["files"],
+};
 
 /** Parts of titles, in files of others, of tests that need a module too. */
 export const TITLES: Readonly<Record<string, readonly string[]>> = {

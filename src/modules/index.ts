@@ -13,6 +13,7 @@ import { metrics } from "./metrics/module.ts";
 import type { ServiceModule } from "./module.ts";
 import { openai } from "./openai/module.ts";
 import { openaiAsync } from "./openai-async/module.ts";
+import { openaiVideos } from "./openai-videos/module.ts";
 import { quotas } from "./quotas/module.ts";
 import { registries } from "./registries/module.ts";
 import { releases } from "./releases/module.ts";
@@ -34,6 +35,7 @@ export const MODULES: readonly ServiceModule[] = [
 	management,
 	openai,
 	openaiAsync,
+	openaiVideos,
 	quotas,
 	registries,
 	releases,

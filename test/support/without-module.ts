@@ -18,7 +18,7 @@ export function moduleNames(): string[] {
 
 /** The module, and those that go with it. */
 export function withThoseThatNeed(name: string): string[] {
-	return [name, ...moduleNames().filter((each) => NEEDS[each] === name)];
+	return [name, ...moduleNames().filter((each) => NEEDS[each]?.includes(name))];
 }
 
 /** The text of a list without what it imports of the module's folder. */

@@ -19,7 +19,7 @@ import { openaiInput } from "./translation.ts";
 export const FORM_TYPE = "multipart/form-data";
 
 /** OpenAI's routes take at most 16 pictures and a mask. */
-const PARTS = { fields: 256, fieldBytes: 1024 * 1024, files: 32 };
+export const PARTS = { fields: 256, fieldBytes: 1024 * 1024, files: 32 };
 
 export interface FormRequest {
 	input: JsonText;
@@ -60,8 +60,12 @@ function memberOf(comma: string, name: string, values: readonly JsonText[]): Jso
 	return [`${head}[`, ...values.flatMap((value, index) => (index > 0 ? [",", value] : [value])), "]"];
 }
 
-/** Counts what is kept, and makes the reader wait until there is memory for it. */
-function formMemory(call: Call, bytes: number): { add(size: number): Promise<void> } {
+export interface FormMemory {
+	add(size: number): Promise<void>;
+}
+
+/** Counts what is kept, and makes the reader wait until there is memory for it. `bytes`: bound of the form. */
+export function formMemory(call: Call, bytes: number): FormMemory {
 	const { maxBody, req } = call;
 	let kept = 0;
 	let covered = 0;
@@ -77,27 +81,29 @@ function formMemory(call: Call, bytes: number): { add(size: number): Promise<voi
 	};
 }
 
-/** `{name, type, base64}`. Keeps the base64 of each piece, and no piece. */
-async function fileJson(
-	{ fileName, type, content }: FormFile,
-	add: (size: number) => Promise<void>,
-): Promise<JsonText> {
+/** `{name, type, base64}`. */
+async function fileJson({ fileName, type, content }: FormFile, add: FormMemory["add"]): Promise<JsonText> {
+	const head = `{"name":${JSON.stringify(fileName)},"type":${JSON.stringify(type)},"base64":"`;
+	return asOne(piecesOf(head, await base64Of(content as AsyncIterable<Buffer>, add), '"}'));
+}
+
+/** Keeps the base64 of each piece, and no piece. `add` is called with the characters that are kept. */
+export async function base64Of(content: AsyncIterable<Uint8Array>, add: FormMemory["add"]): Promise<JsonText> {
 	const blocks = new BlockCollector(undefined);
-	let rest: Buffer = Buffer.alloc(0);
-	const keep = async (bytes: Buffer): Promise<void> => {
-		const text = bytes.toString("base64");
+	let rest: Uint8Array = Buffer.alloc(0);
+	const keep = async (bytes: Uint8Array): Promise<void> => {
+		const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
 		await add(text.length);
 		blocks.add(Buffer.from(text, "latin1"));
 	};
-	for await (const piece of content as AsyncIterable<Buffer>) {
+	for await (const piece of content) {
 		const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
 		const whole = bytes.length - (bytes.length % 3);
 		rest = bytes.subarray(whole);
 		if (whole > 0) await keep(bytes.subarray(0, whole));
 	}
 	if (rest.length > 0) await keep(rest);
-	const head = `{"name":${JSON.stringify(fileName)},"type":${JSON.stringify(type)},"base64":"`;
-	return asOne(piecesOf(head, ownBlocks(blocks.finish()), '"}'));
+	return ownBlocks(blocks.finish());
 }
 
 /** The memory of a small block is shared, and that of an input is freed with it. */

@@ -98,7 +98,7 @@ function listRequest(
 }
 
 /** Paths of what the service keeps, with an empty id: as jobs they would wait for a worker that has none of it. */
-const WITHOUT_ID = /^v1\/(?:batches|files|responses|uploads)\/$/;
+const WITHOUT_ID = /^v1\/(?:batches|files|responses|uploads|videos)\/$/;
 
 const pathOf = ({ req, path }: Call) => ({ method: req.method ?? "", path: path.slice(0, 200) });
 
