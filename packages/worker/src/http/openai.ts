@@ -12,6 +12,8 @@ import { type Part, partType, textBody } from "./exchange/multipart.ts";
 /** A mapping for one job. */
 export interface JobMapping {
 	mapping: Mapping;
+	/** With the input that the mapping reads. */
+	job: Job;
 	/** Of a job of `/openai/*`: the client's body, byte for byte, or as the parts of a form. */
 	openai: { inputText: string; form: readonly Part[] | undefined } | undefined;
 }
@@ -29,18 +31,25 @@ const WITH_END = ["/v1/chat/completions", "/v1/completions"];
 /** Throws a {@link JobFailure} for a route that the mapping does not have. */
 export function mappingOfJob(mapping: Mapping, job: Job): JobMapping {
 	const input = isObject(job.input) ? job.input : {};
-	if (mapping.openai && Object.hasOwn(input, "openai_route")) return openAiJob(mapping, mapping.openai, job, input);
+	const { openai } = mapping;
+	if (openai && Object.hasOwn(input, "openai_route")) {
+		const { openai_route: route, openai_input: body } = input;
+		if (!hasRoute(openai.mapped, `POST ${String(route)}`) || !isObject(body))
+			return openAiJob(mapping, openai, job, input);
+		const inputText = memberText(job.inputText, 0, "openai_input") ?? "null";
+		return mappingOfJob({ ...mapping, openai: undefined }, { ...job, input: body, inputText });
+	}
 	const isGiven = (name: string): boolean =>
 		Object.hasOwn(input, name) && input[name] !== null && input[name] !== false;
 	const path = Object.entries(mapping.paths).find(([name]) => isGiven(name))?.[1];
 	const request = path === undefined ? mapping.request : { ...mapping.request, path };
-	return { mapping: { ...mapping, request }, openai: undefined };
+	return { mapping: { ...mapping, request }, job, openai: undefined };
 }
 
 function openAiJob(
 	mapping: Mapping,
 	{ routes, base }: OpenAiMapping,
-	{ inputText }: Job,
+	job: Job,
 	input: Record<string, unknown>,
 ): JobMapping {
 	const { openai_route: route, openai_input: body, openai_content_type: type } = input;
@@ -60,6 +69,7 @@ function openAiJob(
 		output: "chunks",
 	};
 	return {
+		job,
 		mapping: {
 			...mapping,
 			request: {
@@ -70,7 +80,7 @@ function openAiJob(
 				body: hasBody ? { as: "json", template: "{input}" } : undefined,
 			},
 			defaults: {},
-			answer: { as: "typed", at: undefined, maxBytes: mapping.answer.maxBytes, files: undefined },
+			answer: { as: "typed", at: undefined, maxBytes: mapping.answer.maxBytes, store: undefined, files: undefined },
 			uploads: [],
 			failed: [],
 			stream: isObject(body) && asksForStream(body["stream"], isForm) ? stream : undefined,
@@ -78,7 +88,7 @@ function openAiJob(
 			progress: undefined,
 		},
 		openai: {
-			inputText: (!isForm && hasBody && memberText(inputText, 0, "openai_input")) || "null",
+			inputText: (!isForm && hasBody && memberText(job.inputText, 0, "openai_input")) || "null",
 			form: isForm ? partsOf(body) : undefined,
 		},
 	};

@@ -5,7 +5,7 @@ import { kitVersion } from "../../version.ts";
 import { JobFailure } from "../job-failure.ts";
 import { mayHaveLargeIntegers, parseExact } from "../mapping/exact-json.ts";
 import { isObject } from "../mapping/mapping-reader.ts";
-import type { Body, Call, FilePart, Mapping } from "../mapping/mapping.ts";
+import type { Body, Call, FilePart, FormFields, Mapping } from "../mapping/mapping.ts";
 import { fill, fillHeaders, fillPath, fillTexts, type Names, textOf } from "../mapping/template.ts";
 import { decodedBase64 } from "./base64.ts";
 import type { ConnectOptions } from "./connection.ts";
@@ -37,6 +37,8 @@ export interface JobValues {
 
 export interface RequestContext extends ConnectOptions {
 	urls: Mapping["urls"];
+	/** Address below which files of jobs are. They are fetched whatever `urls` says. */
+	ownFiles: string | undefined;
 	/** Files that the job has fetched. */
 	fetched: Fetched;
 	randomId: () => string;
@@ -142,15 +144,27 @@ async function contentOf(body: Body, options: ContentOptions): Promise<{ type: s
 	}
 	if (body.as === "text")
 		return { type: "text/plain; charset=utf-8", body: textBody(textOf(needed(body.template, names))) };
-	const fields = fillTexts(body.fields, names);
+	const fields = fieldsOf(body.fields, names);
 	if (body.as === "form")
 		return { type: "application/x-www-form-urlencoded", body: textBody(new URLSearchParams(fields).toString()) };
-	const parts: Part[] = fields.map(([field, value]) => ({ field, content: textBody(value) }));
+	const files: Part[] = [];
 	for (const file of body.files) {
 		const part = await partOf(file, options);
-		if (part) parts.push(part);
+		if (part) files.push(part);
 	}
-	return multipart(parts, context.randomId());
+	const texts = fields.filter(([name]) => !files.some(({ field }) => field === name));
+	const parts: Part[] = texts.map(([field, value]) => ({ field, content: textBody(value) }));
+	return multipart([...parts, ...files], context.randomId());
+}
+
+/** Values of a job are no templates. A member that is null is left out. */
+function fieldsOf(fields: FormFields, names: Names): [string, string][] {
+	if (typeof fields !== "string") return fillTexts(fields, names);
+	const value = fill(fields, names);
+	if (!isObject(value)) throw new JobFailure(`${fields.slice(1, -1)} must be an object: its members are a form's fields.`);
+	return Object.entries(value).flatMap(([name, each]): [string, string][] =>
+		each === undefined || each === null ? [] : [[name, textOf(each)]],
+	);
 }
 
 function needed(template: unknown, names: Names): unknown {
@@ -187,8 +201,14 @@ interface FileContent {
 	release?: () => Promise<void>;
 }
 
-async function contentOfFile(value: string, what: string, { urls, ...options }: RequestContext): Promise<FileContent> {
+async function contentOfFile(
+	value: string,
+	what: string,
+	{ ownFiles, ...options }: RequestContext,
+): Promise<FileContent> {
 	if (/^https?:/i.test(value)) {
+		const isOwn = ownFiles !== undefined && URL.parse(value)?.href.startsWith(`${ownFiles.replace(/\/$/, "")}/`);
+		const urls = isOwn ? "any" : options.urls;
 		if (urls === "never") throw new JobFailure(`${what} must be base64 or a data: URL: addresses are not fetched.`);
 		const { spool, type, name } = await fetchFile(value, what, { ...options, urls });
 		const content = { length: spool.bytes, pieces: () => spool.pieces() };

@@ -15,11 +15,16 @@ import { atPointer } from "../mapping/template.ts";
 /** Characters. */
 const LARGE = 1_048_576;
 
+/** Bytes of an answer that is stored. The service may take less. */
+const LARGEST_STORED = 1_073_741_824;
+
 export interface AnswerOptions {
 	answer: Mapping["answer"];
 	failed: readonly FailedRule[];
 	/** Where temporary files are. */
 	folder?: string | undefined;
+	/** Stores a binary answer. Undefined: it is base64 in the output. */
+	store?: ((body: Spool, type: string) => Promise<RawJson>) | undefined;
 }
 
 /**
@@ -27,7 +32,8 @@ export interface AnswerOptions {
  * passes through.
  */
 export async function readOutput(received: Exchange, options: AnswerOptions): Promise<RawJson> {
-	const { maxBytes, as } = options.answer;
+	const { as } = options.answer;
+	const maxBytes = options.store ? LARGEST_STORED : options.answer.maxBytes;
 	const encoding = received.headers["content-encoding"] ?? "identity";
 	if (encoding !== "identity" || Number(received.headers["content-length"] ?? 0) > maxBytes) {
 		received.close();
@@ -45,6 +51,7 @@ export async function readOutput(received: Exchange, options: AnswerOptions): Pr
 		const type = received.headers["content-type"] ?? "";
 		const kind = as === "auto" || as === "typed" ? kindOf(type, body.bytes) : as;
 		if (as === "typed" && kind !== "json") return new RawJson(await binaryJson(body, received.headers));
+		if (kind === "binary" && options.store) return await options.store(body, type);
 		if (kind === "binary") return new RawJson(await binaryJson(body, received.headers));
 		const bytes = await body.buffer();
 		const text = decoded(bytes, type);

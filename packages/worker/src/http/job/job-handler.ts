@@ -23,7 +23,7 @@ export function createJobHandler(options: JobHandlerOptions): Handler {
 			return failed(error, hide);
 		}
 		running += 1;
-		const session = new JobSession({ ...options, ...forJob, job, context, hide, isAlone: () => running === 1 });
+		const session = new JobSession({ ...options, ...forJob, context, hide, isAlone: () => running === 1 });
 		const end = async (): Promise<void> => {
 			await session.end();
 			running -= 1;

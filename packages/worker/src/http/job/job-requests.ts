@@ -1,6 +1,6 @@
 /** The requests of one job: what they are made of, how they are sent, and what is freed when the job has ended. */
 import type { Clock } from "../../clock.ts";
-import type { Context, Job } from "../../types.ts";
+import type { Context } from "../../types.ts";
 import type { ConnectOptions, Server } from "../exchange/connection.ts";
 import { type Exchange, readStart } from "../exchange/exchange.ts";
 import { type JobValues, jobValues, type PreparedRequest, prepareRequest } from "../exchange/request.ts";
@@ -14,7 +14,6 @@ import { type SendOptions, sendUntilAnswered } from "./outcome.ts";
 
 /** `mapping`: that of the job. */
 export interface JobRequestOptions extends JobMapping {
-	job: Job;
 	context: Context;
 	server: Server;
 	/** In templates. Undefined without a port. */
@@ -65,8 +64,9 @@ export class JobRequests {
 
 	/** `more`: names beside those of the job. The caller releases it. */
 	prepare(call: Call, more: Names = {}): Promise<PreparedRequest> {
-		const { mapping, randomId, folder } = this.#options;
-		const context = { ...this.limits, urls: mapping.urls, fetched: this.#fetched, randomId, folder };
+		const { mapping, env, randomId, folder } = this.#options;
+		const ownFiles = env["BUCKET_ENDPOINT_URL"] || undefined;
+		const context = { ...this.limits, urls: mapping.urls, ownFiles, fetched: this.#fetched, randomId, folder };
 		return prepareRequest(call, { ...this.#values, names: { ...this.names, ...more } }, context);
 	}
 

@@ -5,6 +5,7 @@ import { StreamOutput } from "../../stream-output.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { JobFailure } from "../job-failure.ts";
 import { failureIn } from "../mapping/condition.ts";
+import { isObject } from "../mapping/mapping-reader.ts";
 import type { Call, FailedRule } from "../mapping/mapping.ts";
 import { fill, fillPointer, type Names } from "../mapping/template.ts";
 import { inList } from "../openai.ts";
@@ -17,6 +18,7 @@ import { lossOf } from "./outcome.ts";
 import { lostSubmission, pollUntilDone } from "./poll.ts";
 import { createProgress, pollProgress } from "./progress.ts";
 import { heardBody, type Silence, watchSilence } from "./silence.ts";
+import { storeAnswer } from "./store-answer.ts";
 import { chunksOf } from "./stream.ts";
 
 export interface SessionOptions extends JobRequestOptions {
@@ -51,11 +53,20 @@ export class JobSession {
 		const { mapping, readiness, context, clock, folder } = options;
 		this.#options = options;
 		this.#requests = new JobRequests(options);
-		this.#output = { answer: mapping.answer, failed: mapping.failed, folder };
+		this.#output = { answer: mapping.answer, failed: mapping.failed, folder, store: this.#store() };
 		this.#release = readiness.opened();
 		if (mapping.progress)
 			this.#progress = createProgress({ progress: mapping.progress, report: context.progress, clock });
 		context.signal.addEventListener("abort", this.#onStop);
+	}
+
+	/** Undefined where the mapping stores no answers, or the worker has no bucket. */
+	#store(): AnswerOptions["store"] {
+		const { mapping, job, env, context, folder, randomId } = this.#options;
+		const name = mapping.answer.store;
+		const hasBucket = Boolean(env["BUCKET_ENDPOINT_URL"]) || isObject(job["s3Config"]);
+		if (name === undefined || !hasBucket) return undefined;
+		return (body, type) => storeAnswer(body, { files: context.files, name, type, folder, randomId });
 	}
 
 	/** Throws `JobFailure` and {@link JobReturn}; after a stop of the job, any error. */

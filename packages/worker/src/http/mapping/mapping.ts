@@ -16,9 +16,12 @@ export interface Call {
 
 export type Body =
 	| { as: "json"; template: unknown }
-	| { as: "form"; fields: Record<string, unknown> }
+	| { as: "form"; fields: FormFields }
 	| { as: "text"; template: string }
-	| { as: "multipart"; fields: Record<string, unknown>; files: FilePart[] };
+	| { as: "multipart"; fields: FormFields; files: FilePart[] };
+
+/** Templates by field, or that of an object whose members are the fields, such as `{input}`. */
+export type FormFields = Record<string, unknown> | string;
 
 export interface FilePart {
 	field: string;
@@ -80,6 +83,8 @@ export interface OpenAiMapping {
 	routes: string[];
 	/** What the server has in place of `/v1`. */
 	base: string;
+	/** Routes whose jobs are like all others of the mapping: the client's body is their input. */
+	mapped: string[];
 }
 
 /**
@@ -106,6 +111,8 @@ export interface AsyncMapping {
 	cancelled: unknown[];
 	/** Statuses of a poll by which the server does not know the job. */
 	missing: StatusList;
+	/** Statuses of a poll by which the job has failed, beside those of 4xx in `errors.fail`. */
+	fails: StatusList;
 	/** Undefined: the last poll has the result. */
 	result: Call | undefined;
 }
@@ -166,6 +173,8 @@ export interface Mapping {
 		as: "auto" | "json" | "text" | "binary" | "typed";
 		at: string | undefined;
 		maxBytes: number;
+		/** Name of the file as which a binary answer is stored, where the worker can store files. */
+		store: string | undefined;
 		/** Each object of the output for which `where` holds, `{file}` in the call, is replaced by the call's answer. */
 		files: { call: Call; where: Condition } | undefined;
 	};

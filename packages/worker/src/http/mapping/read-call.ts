@@ -1,6 +1,6 @@
 /** Reads what the calls of a mapping share: method, path, query, headers, body, lists of statuses, pointers. */
 import { isObject, type ObjectReader } from "./mapping-reader.ts";
-import { type Body, type Call, type FilePart, hasStatus, type StatusList } from "./mapping.ts";
+import { type Body, type Call, type FilePart, type FormFields, hasStatus, type StatusList } from "./mapping.ts";
 import { namesIn, pointerFault } from "./template.ts";
 
 /** First names that templates may use. Headers may also use `env`. */
@@ -57,9 +57,7 @@ function readBody(reader: ObjectReader, { roots, files }: { roots: Roots; files:
 	if (given.length > 1)
 		reader.fault(given[1]!, `does not go with ${given[0]}: remove one of them, with null if it is of the preset.`);
 	for (const name of given) checkNames(reader, name, reader.any(name), roots);
-	const form = reader.has("form") ? reader.any("form") : {};
-	if (!isObject(form)) reader.fault("form", "must be an object of fields.");
-	const fields = isObject(form) ? form : {};
+	const fields = readFields(reader);
 	const parts = files ? reader.objects("files", (part) => readFile(part, roots)) : [];
 	if (parts.length > 0) {
 		for (const name of given)
@@ -69,6 +67,13 @@ function readBody(reader: ObjectReader, { roots, files }: { roots: Roots; files:
 	if (reader.has("form")) return { as: "form", fields };
 	if (reader.has("text")) return { as: "text", template: reader.text("text") ?? "" };
 	return reader.has("body") ? { as: "json", template: reader.any("body") } : undefined;
+}
+
+function readFields(reader: ObjectReader): FormFields {
+	const form = reader.any("form") ?? {};
+	if (isObject(form) || (typeof form === "string" && form === `{${namesIn(form)[0]}}`)) return form;
+	reader.fault("form", 'must be an object of fields, or the name of one, such as "{input}".');
+	return {};
 }
 
 function readFile(part: ObjectReader, roots: Roots): FilePart {

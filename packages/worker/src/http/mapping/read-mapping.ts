@@ -63,6 +63,7 @@ export function readMapping(value: unknown): ReadMapping {
 			as: answer.oneOf("as", ["auto", "json", "text", "binary"], "auto"),
 			at: readPointer(answer, "at"),
 			maxBytes: answer.integer("maxBytes", { min: 1, max: MAX_ANSWER, fallback: MAX_ANSWER, unit: "bytes" }),
+			store: answer.text("store"),
 			files: answer.optional("files", readFiles),
 		},
 		failed: root.objects("failed", (rule) => ({
@@ -87,6 +88,8 @@ export function readMapping(value: unknown): ReadMapping {
 		timeouts.fault("silenceMs", "must be longer than http.async.everyMs, the time between two polls.");
 	if (answer.has("at") && ["text", "binary"].includes(mapping.answer.as))
 		answer.fault("at", `is for JSON: remove it or http.answer.as: ${mapping.answer.as}.`);
+	if (answer.has("store") && mapping.answer.as !== "binary")
+		answer.fault("store", "is for bytes: write http.answer.as: binary.");
 	if (!async && namesIn([mapping.answer.at, mapping.failed]).length > 0)
 		root.fault("async", "is missing: pointers with names of submit need it.");
 	root.end();
@@ -161,12 +164,15 @@ function readPaths(request: ObjectReader): Record<string, string> {
 }
 
 function readOpenAi(reader: ObjectReader): OpenAiMapping {
-	const routes = reader.list("routes");
-	if (routes.length === 0 || !routes.every((each) => /^(?:GET|POST) \/v1\/[\w./-]+(?:\/\*)?$/.test(String(each))))
+	const isRoute = (each: unknown): boolean => /^(?:GET|POST) \/v1\/[\w./-]+(?:\/\*)?$/.test(String(each));
+	const [routes, mapped] = [reader.list("routes"), reader.list("mapped")];
+	if (routes.length === 0 || !routes.every(isRoute))
 		reader.fault("routes", 'must be a list of routes, such as ["POST /v1/embeddings", "GET /v1/models/*"].');
+	if (!mapped.every((each) => isRoute(each) && String(each).startsWith("POST ")))
+		reader.fault("mapped", 'must be a list of routes with a body, such as ["POST /v1/videos"].');
 	const base = reader.text("base") ?? "/v1";
 	if (!/^(?:\/[\w.-]+)*$/.test(base)) reader.fault("base", "must be a path without a slash at its end, such as /v1.");
-	return { routes: routes.map(String), base };
+	return { routes: routes.map(String), base, mapped: mapped.map(String) };
 }
 
 /** A status that one list names as a number is left out of the defaults of the others. */

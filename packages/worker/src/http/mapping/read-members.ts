@@ -89,6 +89,7 @@ export function readAsync(reader: ObjectReader): AsyncMapping {
 		failed: reader.list("failed"),
 		cancelled: reader.list("cancelled"),
 		missing: readRefusals(reader, "missing", [404, 410]),
+		fails: readRefusals(reader, "fails", []),
 		result: reader.optional("result", (result) => readCall(result, { roots: FOR_SUBMITTED, method: "GET" })),
 		poll: readCall(reader, { roots: FOR_SUBMITTED, method: "GET" }),
 	};

@@ -37,4 +37,5 @@ export const EXAMPLE_INPUTS: Readonly<Record<string, Readonly<Record<string, unk
 	a1111: { ...PICTURE, steps: 20 },
 	sdcpp: PICTURE,
 	"comfyui-api": { prompt: WORKFLOW },
+	"vllm-omni": { prompt: "a heron at dawn", size: "832x480", seconds: "4" },
 };

@@ -7,6 +7,7 @@ import { LANGUAGE_MODEL_PRESETS } from "./language-models.ts";
 import type { Preset } from "./preset.ts";
 import { SPEECH_PRESETS } from "./speech.ts";
 import { TRITON } from "./triton.ts";
+import { VIDEO_PRESETS } from "./videos.ts";
 
 export type { Preset } from "./preset.ts";
 
@@ -19,4 +20,5 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
 	...EMBEDDING_PRESETS,
 	triton: TRITON,
 	...IMAGE_PRESETS,
+	...VIDEO_PRESETS,
 };
