@@ -46,6 +46,7 @@ const IN_PATH: Readonly<Record<string, Piece>> = {
 	registry: "registry.example.com",
 	batch: { variable: "BATCH_ID" },
 	response: { variable: "RESPONSE_ID" },
+	video: { variable: "VIDEO_ID" },
 	file: { variable: "FILE_ID" },
 };
 

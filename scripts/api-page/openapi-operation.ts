@@ -37,6 +37,11 @@ export const TAGS: readonly (readonly [name: string, paths: Pick<RegExp, "test">
 		"Responses that run in the background, as OpenAI's clients poll and follow them. `/openai/*` creates them.",
 	],
 	[
+		"Videos",
+		/^\/v2\/[^/]+\/openai\/v1\/videos/,
+		"Videos, as OpenAI's clients create, poll and download them. Errors have OpenAI's form.",
+	],
+	[
 		"Jobs",
 		{ test: (path) => path.startsWith("/v2/") && !isReservedPath(path) },
 		"What clients call: submit a job, follow it, end it.",
@@ -82,6 +87,7 @@ const IN_PATH: Readonly<Record<string, Omit<Parameter, "name" | "in" | "required
 	},
 	batch: { description: "Id of the batch.", schema: { type: "string" } },
 	response: { description: "Id of the response.", schema: { type: "string" } },
+	video: { description: "Id of the video.", schema: { type: "string" } },
 	file: { description: "Id of the file.", schema: { type: "string" } },
 	delivery: { description: "Id of the delivery.", schema: { type: "string" } },
 	key: { description: "Id of the key, not the key itself.", schema: { type: "string" } },

@@ -13,6 +13,7 @@ import { KEY, NEW_KEY } from "../../src/kernel/api/keys.ts";
 import { DEMAND, METRICS, TOTALS } from "../../src/modules/metrics/routes.ts";
 import { RESPONSE } from "../../src/modules/openai/background/routes.ts";
 import { BATCH } from "../../src/modules/openai-async/routes.ts";
+import { VIDEO } from "../../src/modules/openai-videos/routes.ts";
 import { FILE } from "../../src/modules/files/routes.ts";
 import { JOB_FILE } from "../../src/modules/s3/workers/routes.ts";
 import { REGISTRY } from "../../src/modules/registries/routes.ts";
@@ -54,6 +55,7 @@ export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
 	Release: RELEASE,
 	Batch: BATCH,
 	Response: RESPONSE,
+	Video: VIDEO,
 	File: FILE,
 	JobFile: JOB_FILE,
 	Registry: REGISTRY,

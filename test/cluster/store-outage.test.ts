@@ -116,6 +116,8 @@ describe("clients", () => {
 		retryJobs: { filter: {} },
 		putRegistry: { username: "u", password: "p" },
 		silenceAlert: {},
+		createVideo: { prompt: "x" },
+		remixVideo: { prompt: "x" },
 		createTemplate: { name: "t", image: "a:1" },
 		changeTemplate: { disk: 5 },
 		createLogin: { name: "l", username: "u", password: "p" },
@@ -137,6 +139,10 @@ describe("clients", () => {
 		"createFile",
 		"createUpload",
 		"useUpload",
+		"editVideo",
+		"extendVideo",
+		"createVideoCharacter",
+		"getVideoCharacter",
 		"listGpus",
 		"listHosts",
 		"listHttpPresets",
@@ -218,6 +224,7 @@ describe("clients", () => {
 								.replace(":worker", "w")
 								.replace(":delivery", "msg_1")
 								.replace(":response", `resp_${id}`)
+								.replace(":video", `video_${id}`)
 								.replace(":key", "1")
 								.replace(":version", "1")
 								.replace(":registry", "ghcr.io")

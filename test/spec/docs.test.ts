@@ -79,6 +79,10 @@ describe("/docs/api/ of a running service", () => {
 		return (await call(service.url, `/v2/${EP}/openai/v1/responses`, { body })).json.id as string;
 	}
 
+	async function video(): Promise<string> {
+		return (await call(service.url, `/v2/${EP}/openai/v1/videos`, { body: { prompt: "x" } })).json.id as string;
+	}
+
 	async function batch(): Promise<string> {
 		const body = { input_file_id: await uploaded("batch"), endpoint: "/v1/embeddings", completion_window: "24h" };
 		return (await call(service.url, `/v2/${EP}/openai/v1/batches`, { body })).json.id as string;
@@ -161,6 +165,7 @@ describe("/docs/api/ of a running service", () => {
 				JOB: await submitted(service, EP),
 				BATCH_ID: /^(?:get|cancel)Batch$/.test(id) ? await held(clock, batch(), 1000) : "",
 				RESPONSE_ID: /Response$|InputItems/.test(id) ? await held(clock, response(), 1000) : "",
+				VIDEO_ID: /^(?:get|delete|remix)Video/.test(id) ? await held(clock, video(), 1000) : "",
 				FILE_ID: /File/.test(id) ? await held(clock, uploaded(), 1000) : "",
 			};
 			const given = words(all.get(id)!, variables);
@@ -177,7 +182,7 @@ describe("/docs/api/ of a running service", () => {
 				...(body === undefined ? {} : { body }),
 				...(authorization === undefined ? {} : { headers: { authorization } }),
 			});
-			const needsWork = url.includes("/openai/") && !/\/v1\/(?:batches|files|responses\/)/.test(url);
+			const needsWork = url.includes("/openai/") && !/\/v1\/(?:batches|files|responses\/|videos)/.test(url);
 			if (needsWork) await workUntilOpenai();
 			const answer = await held(clock, asked, needsWork ? 0 : 1000);
 			// A feed does not end.
@@ -192,6 +197,9 @@ describe("/docs/api/ of a running service", () => {
 				(["createManaged", "updateManaged", "deleteManaged"].includes(id) && answer.status === 400) ||
 				// Its input file does not exist.
 				(id === "createBatch" && answer.status === 400) ||
+				// The video is not completed.
+				(id === "getVideoContent" && answer.status === 404) ||
+				(id === "remixVideo" && answer.status === 400) ||
 				(id === "createBackup" && ON_POSTGRES && answer.status === 409) ||
 				(["stopWorker", "startWorkers"].includes(id) && [404, 409].includes(answer.status));
 			if (

@@ -321,6 +321,22 @@ describe("D39: answers of operators' operations fit their schemas", () => {
 		for (const id of OF_ONE) await ask(id, { batch, file, response });
 	});
 
+	it("D62: videos", async () => {
+		const made = async (output: unknown): Promise<string> => {
+			const { id } = (await ask("createVideo", {}, { body: { prompt: "x" } })).json;
+			await worker.takeThis(id.slice("video_".length));
+			await worker.done(id.slice("video_".length), { output });
+			return id;
+		};
+		const video = await made({ url: "https://cdn.example/a.mp4" });
+		await ask("remixVideo", { video }, { body: { prompt: "y" } });
+		await ask("listVideos");
+		await ask("getVideo", { video });
+		await ask("deleteVideo", { video });
+		await call(service.url, `/v2/${EP}/purge-queue`, { method: "POST" });
+		await ask("getVideoContent", { video: await made({ b64_json: "AAAA" }) });
+	});
+
 	it("D40: the process, and the document itself", async () => {
 		for (const id of ["healthz", "readyz", "openapi"]) await ask(id, {}, { key: null });
 	});
@@ -364,6 +380,8 @@ describe("D2: refusals are those that the document names", () => {
 		["response_not_found", "getResponse", { response: `resp_${DOES_NOT_EXIST}` }, {}],
 		["batch_not_found", "getBatch", { batch: "none" }, {}],
 		["bad_request", "createBatch", {}, { body: {} }],
+		["bad_request", "createVideo", {}, { body: {} }],
+		["video_not_found", "getVideo", { video: "none" }, {}],
 		["bad_query", "endSessions", { query: "?key=" }, {}],
 		["endpoint_exists", "createEndpoint", {}, { body: { id: EP } }],
 		["too_many_at_once", "status", { endpoint: "slow", job: "x" }, {}],

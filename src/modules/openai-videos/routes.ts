@@ -3,6 +3,7 @@ import { text, whole, word } from "../../kernel/api/definition/params.ts";
 import { MB, route, type RouteDefinition } from "../../kernel/api/definition/route.ts";
 import { FLAG, list, object, type Static, TEXT } from "../../kernel/api/definition/schema.ts";
 import { OPENAI_ERRORS } from "../openai/error-form.ts";
+import { ERRORS as S3_ERRORS } from "../s3/errors.ts";
 import { ERRORS } from "./errors.ts";
 
 const SECONDS = { type: "integer", minimum: 0, "x-unit": "seconds since 1970" } as const;
@@ -145,7 +146,7 @@ const GET_VIDEO_CONTENT = route("getVideoContent", `GET ${ONE}/content`, "read",
 		media: "video/mp4",
 	},
 	query: [VARIANT],
-	errors: [UNKNOWN, ERRORS.variant_not_found],
+	errors: [UNKNOWN, ERRORS.variant_not_found, S3_ERRORS.s3_range],
 });
 
 const DELETE_VIDEO = route("deleteVideo", `DELETE ${ONE}`, "write", {

@@ -50,6 +50,8 @@ const OF_PARAMETER: Record<string, fc.Arbitrary<string>> = {
 	delivery: fc.constant("@delivery"),
 	batch: fc.constantFrom(`batch_${"0".repeat(32)}`, "none"),
 	response: fc.constantFrom("resp_@job", "resp_@taken", "resp_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77", "none"),
+	video: fc.constantFrom("video_@job", "video_@taken", "video_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77", "none"),
+	character: fc.constantFrom("none"),
 	file: fc.constantFrom(`file-${"0".repeat(32)}`, "none"),
 	receiver: fc.constant("127.0.0.1:9"),
 	key: fc.constant("@keyid"),

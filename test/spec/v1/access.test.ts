@@ -67,6 +67,7 @@ async function as(
 		job: "none",
 		delivery: "none",
 		response: "resp_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
+		video: "video_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77",
 		key: "none",
 		session: "none",
 		...values,

@@ -129,6 +129,8 @@ describe("matcher", () => {
 					file: job,
 					batch: job,
 					response: job,
+					video: job,
+					character: job,
 					receiver: job,
 					key: job,
 					session: job,
