@@ -11,8 +11,8 @@ import type { Kernel } from "../../kernel/module.ts";
 import { blocksOf, edited } from "../openai/background/members.ts";
 import { decodedPieces } from "../openai/file-answer.ts";
 import { base64Of } from "../openai/form-input.ts";
-import { type Picture, referenceJson, type VideoRequest, videoRequest } from "./request.ts";
-import { inputHead, type Mark, searchFor, type StoredVideo, storedVideo } from "./stored.ts";
+import { fileBound, type Picture, type VideoRequest, videoRequest } from "./request.ts";
+import { inputHead, type Mark, searchFor, videosOf } from "./stored.ts";
 
 /** A repeat of an official client comes within this time, ms. */
 const REPEAT_MS = 600_000;
@@ -22,19 +22,16 @@ export interface Submission {
 	/** The text by which a repeat of the request is known. */
 	request: JsonText;
 	remixedFrom?: string;
-	/** Makes the request that the worker gets, of the job with this id. */
+	/** Makes the request that the worker gets, for the job with this id. */
 	body: (job: string) => Promise<JsonText>;
 }
 
-/** Returns the id of the job. */
+/** Returns the id of the job, as {@link submitVideo}. */
 export async function createVideo(kernel: Kernel, call: Call<"endpoint">): Promise<string> {
 	const read = await videoRequest(call);
-	const { body, picture } = read;
-	return await submitVideo(kernel, call, {
-		route: "/v1/videos",
-		request: asOne(piecesOf(body, picture?.data ?? "")),
-		body: (job) => withReference(kernel, call, { job, read }),
-	});
+	const request = asOne(piecesOf(read.body, read.picture?.data ?? ""));
+	const body = (job: string): Promise<JsonText> => withReference(kernel, call, { job, read });
+	return await submitVideo(kernel, call, { route: "/v1/videos", request, body });
 }
 
 /** Returns the id of the job: that of an earlier request if this one repeats it. */
@@ -45,9 +42,10 @@ export async function submitVideo(kernel: Kernel, call: Call<"endpoint">, q: Sub
 	if (engine.draining) throw new ApiError("not_ready", { why: "is shutting down" });
 	const request = hashOf(asOne(piecesOf(`${principalOf(call).keyId}\n${q.route}\n`, q.request)));
 	// The official clients repeat a request whose answer was lost, and send no key.
-	const isRepeat = key === undefined && Number(call.req.headers["x-stainless-retry-count"] ?? 0) > 0;
-	const earlier = isRepeat ? await repeatedVideo(kernel, call, request) : undefined;
-	if (earlier) return earlier.found.job.id;
+	if (key === undefined && Number(call.req.headers["x-stainless-retry-count"] ?? 0) > 0) {
+		const q = { from: kernel.now() - REPEAT_MS, search: searchFor(request) };
+		for await (const { mark, found } of videosOf(kernel, call, q)) if (mark.request === request) return found.job.id;
+	}
 	const id = engine.jobs.newId("openai");
 	const mark: Mark = { request, ...(q.remixedFrom !== undefined && { remixed_from: q.remixedFrom }) };
 	let stored: string | undefined;
@@ -73,38 +71,6 @@ export async function submitVideo(kernel: Kernel, call: Call<"endpoint">, q: Sub
 	return stored;
 }
 
-async function repeatedVideo(
-	kernel: Kernel,
-	call: Call<"endpoint">,
-	request: string,
-): Promise<StoredVideo | undefined> {
-	const from = kernel.now() - REPEAT_MS;
-	for await (const video of videosOf(kernel, call, { from, search: searchFor(request) }))
-		if (video.mark.request === request) return video;
-	return undefined;
-}
-
-/** Videos of the endpoint, the newest first. `search`: what their inputs contain. */
-export async function* videosOf(
-	kernel: Kernel,
-	call: Call<"endpoint">,
-	{ from, to, search }: { from?: number; to?: number; search: string },
-): AsyncGenerator<StoredVideo, void> {
-	const { endpoint } = call.params;
-	let cursor: string | undefined;
-	do {
-		const page = await kernel.store.jobs.list({
-			...{ endpoint, filter: { from, to }, search, cursor, erased: false, limit: 100 },
-			now: kernel.now(),
-		});
-		for (const { job } of page.jobs) {
-			const video = await storedVideo(kernel, call, { endpoint, id: job.id });
-			if (video) yield video;
-		}
-		cursor = page.next;
-	} while (cursor !== undefined && !call.caller.disconnected);
-}
-
 /** The request with what `input_reference` became: a link where the endpoint keeps files, else a `data:` URL. */
 async function withReference(
 	kernel: Kernel,
@@ -112,32 +78,35 @@ async function withReference(
 	{ job, read }: { job: string; read: VideoRequest },
 ): Promise<JsonText> {
 	const { body, members, fileId } = read;
-	const picture = fileId === undefined ? read.picture : await uploaded(kernel, call, { read, fileId });
+	const picture = fileId === undefined ? read.picture : await uploaded(kernel, call, { ...read, fileId });
 	if (!picture) return asOne(piecesOf(body));
+	const { type, data } = picture;
 	const files = kernel.hooks.jobFiles?.(call.engine.endpoints.get(call.params.endpoint));
-	const pieces = decodedPieces(blocksOf(picture.data));
-	const link = await files?.put(job, { name: "input_reference", contentType: picture.type, pieces });
-	const text = link === undefined ? referenceJson(picture) : JSON.stringify({ image_url: link });
+	const file = { name: "input_reference", contentType: type, pieces: decodedPieces(blocksOf(data)) };
+	const link = await files?.put(job, file);
+	const media = /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : "application/octet-stream";
+	const url = link === undefined ? [`"data:${media};base64,`, data, '"'] : [JSON.stringify(link)];
+	const text = asOne(piecesOf('{"image_url":', ...url, "}"));
 	return edited(body, [{ ...members.input_reference!, text }]);
 }
 
 /** A file that the client has uploaded. */
 async function uploaded(
-	{ hooks }: Kernel,
-	{ params, maxBody }: Call<"endpoint">,
-	{ read: { memory }, fileId }: { read: VideoRequest; fileId: string },
+	{ hooks: { files } }: Kernel,
+	call: Call<"endpoint">,
+	{ body, memory, fileId }: VideoRequest & { fileId: string },
 ): Promise<Picture> {
 	const fault = (message: string): ApiError => badRequest([{ field: "input_reference.file_id", message }]);
-	const { files } = hooks;
-	if (!files) throw fault("cannot be read: this service was built without the module files.");
-	const file = await files.find(params.endpoint, fileId).catch((error: unknown) => {
-		throw error instanceof ApiError ? fault("is unknown: upload the file to the same endpoint.") : error;
+	const file = await files?.find(call.params.endpoint, fileId).catch((error: unknown) => {
+		if (!(error instanceof ApiError)) throw error;
 	});
-	const most = Math.floor((maxBody * 3) / 4);
-	if (file.bytes > most) throw fault(`is a file of ${file.bytes} bytes, and may have at most ${most}.`);
-	const content = await files.open(file, { start: 0, end: file.bytes });
+	if (!files || !file) throw fault("is unknown: upload the file to the same endpoint.");
+	const { bytes, type } = file;
+	if (bytes > fileBound(call)) throw fault(`has ${bytes} bytes; it may have ${fileBound(call)}.`);
+	await memory.add(sizeOf(body));
+	const content = await files.open(file, { start: 0, end: bytes });
 	try {
-		return { type: file.type, data: await base64Of(content, memory.add) };
+		return { type, data: await base64Of(content, memory.add) };
 	} finally {
 		await content.close();
 	}

@@ -1,18 +1,17 @@
 /** OpenAI's `/videos` (D62). */
 import { ApiError, badQuery, badRequest } from "../../kernel/core/errors.ts";
 import { isFinal } from "../../kernel/core/jobs/job-states.ts";
-import { stringOf } from "../../kernel/lib/json/json-text.ts";
 import { type Call, valueOf } from "../../kernel/http/exchange/call.ts";
 import { inSlices } from "../../kernel/http/exchange/reply.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { Kernel } from "../../kernel/module.ts";
-import { blocksOf, changesOf, edited, membersOf, partOf, removal } from "../openai/background/members.ts";
+import { changesOf, edited, membersOf, partOf, removal } from "../openai/background/members.ts";
 import { linkOf, sendContent } from "./content.ts";
-import { createVideo, submitVideo, videosOf } from "./create.ts";
+import { createVideo, submitVideo } from "./create.ts";
 import { ERRORS } from "./errors.ts";
 import { promptFault, readObject } from "./request.ts";
 import { AFTER, LIMIT, type Video, VARIANT, type VIDEO_ROUTES } from "./routes.ts";
-import { jobOf, notFound, searchFor, type StoredVideo, storedVideo, videoId } from "./stored.ts";
+import { jobOf, notFound, searchFor, type StoredVideo, storedVideo, videoId, videosOf } from "./stored.ts";
 
 /** When clients that poll ask again, ms. */
 const POLL_MS = "2000";
@@ -78,7 +77,7 @@ export function videoHandlers(kernel: Kernel): HandlersOf<typeof VIDEO_ROUTES> {
 			route: `/v1/videos/${id}/remix`,
 			request: values.prompt,
 			remixedFrom: id,
-			body: () => Promise.resolve(blocksOf(body).length === 1 ? stringOf(body) : body),
+			body: () => Promise.resolve(body),
 		});
 	}
 

@@ -88,6 +88,25 @@ export async function storedVideo(
 	return { found, body, mark, shown };
 }
 
+/** Videos of the endpoint, the newest first. `search`: what their inputs contain. Times as in filters of lists. */
+export async function* videosOf(
+	kernel: Context,
+	call: Call<"endpoint">,
+	{ search, ...filter }: { from?: number; to?: number; search: string },
+): AsyncGenerator<StoredVideo, void> {
+	const { endpoint } = call.params;
+	let cursor: string | undefined;
+	do {
+		const q = { endpoint, filter, search, cursor, erased: false, limit: 100, now: kernel.now() };
+		const page = await kernel.store.jobs.list(q);
+		for (const { job } of page.jobs) {
+			const video = await storedVideo(kernel, call, job);
+			if (video) yield video;
+		}
+		cursor = page.next;
+	} while (cursor !== undefined && !call.caller.disconnected);
+}
+
 function stateOf(found: JobRecord): Pick<Video, "status" | "progress" | "error"> {
 	const { state } = found.job;
 	if (state === "IN_QUEUE") return { status: "queued", progress: 0, error: null };

@@ -15,11 +15,12 @@ afterEach(async () => {
 	for (const server of servers.splice(0)) await server.close();
 });
 
-async function prepared(value: object, job: Job, env: Record<string, string> = {}) {
+async function prepared(value: object, job: Job, env: Record<string, string> = {}, ownFiles?: string) {
 	const mapping = mappingOf(value);
 	const values = jobValues(job, { mapping, env, port: 8000 });
 	const context = {
 		urls: mapping.urls,
+		ownFiles,
 		fetched: { files: 0, bytes: 0 },
 		randomId: () => "b0",
 		connectMs: 5000,
@@ -173,6 +174,16 @@ describe("files by address", () => {
 		expect(request.text).toContain('filename="a b.png"\r\nContent-Type: image/png\r\n\r\nPNG\r\n');
 		await request.release();
 		await expect(prepared(mapping, jobOf({ f: `${base}/moved` }))).rejects.toThrow("HTTP 302");
+	});
+
+	it("never: refuses them, but those of files of jobs", async () => {
+		const base = await file();
+		const mapping = { request: { files: [{ field: "f", from: "{input.f}" }] } };
+		const request = await prepared(mapping, jobOf({ f: `${base}/s3/a.png?x=1` }), {}, `${base}/s3`);
+		expect(request.text).toContain("PNG\r\n");
+		await request.release();
+		for (const f of [`${base}/s3x/a.png`, `${base}/s3/../a.png`, `${base}/s3/%2e%2e/a.png`])
+			await expect(prepared(mapping, jobOf({ f }), {}, `${base}/s3`)).rejects.toThrow("addresses are not fetched");
 	});
 
 	it("the name is resolved once, and the connection goes to that address", async () => {

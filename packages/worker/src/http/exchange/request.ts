@@ -38,7 +38,7 @@ export interface JobValues {
 export interface RequestContext extends ConnectOptions {
 	urls: Mapping["urls"];
 	/** Address below which files of jobs are. They are fetched whatever `urls` says. */
-	ownFiles: string | undefined;
+	ownFiles?: string | undefined;
 	/** Files that the job has fetched. */
 	fetched: Fetched;
 	randomId: () => string;
