@@ -1,6 +1,6 @@
 /** The bytes of a video, of what its worker has answered (D62). */
 import { ApiError } from "../../kernel/core/errors.ts";
-import { cut, type JsonBlocks, type JsonText, stringOf } from "../../kernel/lib/json/json-text.ts";
+import { cut, type JsonBlocks, type JsonText, sizeOf, stringOf } from "../../kernel/lib/json/json-text.ts";
 import { admitOutput } from "../../kernel/http/exchange/answer.ts";
 import type { Call } from "../../kernel/http/exchange/call.ts";
 import { inSlices } from "../../kernel/http/exchange/reply.ts";
@@ -75,19 +75,19 @@ async function resultOf(
 
 /** The text of a member, or the result itself if it is a text, without quotes. Yields after each block. */
 function* valueIn(result: JsonBlocks, variant: Variant): Generator<void, JsonBlocks | undefined> {
-	const members = yield* membersOf(result, MEMBERS[variant]);
+	const names: readonly string[] = MEMBERS[variant];
+	const members = yield* membersOf(result, names);
 	if (!members) {
 		const text = stringOf(cut(result, 0, LONGEST_LINK)).trim();
 		return variant === "video" && /^"https?:[^"\\]*"$/.test(text) ? blocksOf(text.slice(1, -1)) : undefined;
 	}
-	const named = members as Partial<Record<string, NonNullable<(typeof members)[keyof typeof members]>>>;
-	const found = MEMBERS[variant].map((name) => named[name]).find((each) => each?.kind === "string");
+	const found = names.map((name) => members[name]).find((each) => each?.kind === "string");
 	return found && cut(result, found.start + 1, found.end - 1);
 }
 
 /** A link is short, and may have escapes. */
 function linkIn(value: JsonBlocks): string | undefined {
-	const size = value.reduce((sum, { length }) => sum + length, 0);
+	const size = sizeOf(value);
 	const begin = stringOf(cut(value, 0, 8));
 	if (size > LONGEST_LINK || !/^https?:/i.test(begin)) return undefined;
 	const link = JSON.parse(`"${partOf(value, { start: 0, end: size })}"`) as string;
@@ -112,9 +112,8 @@ async function sendBase64(
 	value: JsonBlocks,
 	{ type, missing }: { type: string; missing: (why: string) => ApiError },
 ): Promise<void> {
-	const size = value.reduce((sum, { length }) => sum + length, 0);
 	const head = /^data:([\w.+-]+\/[\w.+-]+);base64,/.exec(stringOf(cut(value, 0, LONGEST_TYPE)));
-	const data = cut(value, head?.[0].length ?? 0, size);
+	const data = cut(value, head?.[0].length ?? 0, sizeOf(value));
 	const bytes = await inSlices(decodedSize(data));
 	if (!bytes) throw missing("the result of its job has neither a link nor base64");
 	await answerFile(call, { type: head?.[1] ?? type, bytes, data });

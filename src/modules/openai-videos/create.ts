@@ -43,8 +43,8 @@ export async function submitVideo(kernel: Kernel, call: Call<"endpoint">, q: Sub
 	const request = hashOf(asOne(piecesOf(`${principalOf(call).keyId}\n${q.route}\n`, q.request)));
 	// The official clients repeat a request whose answer was lost, and send no key.
 	if (key === undefined && Number(call.req.headers["x-stainless-retry-count"] ?? 0) > 0) {
-		const q = { from: kernel.now() - REPEAT_MS, search: searchFor(request) };
-		for await (const { mark, found } of videosOf(kernel, call, q)) if (mark.request === request) return found.job.id;
+		const recent = videosOf(kernel, call, { from: kernel.now() - REPEAT_MS, search: searchFor(request) });
+		for await (const { mark, found } of recent) if (mark.request === request) return found.job.id;
 	}
 	const id = engine.jobs.newId("openai");
 	const mark: Mark = { request, ...(q.remixedFrom !== undefined && { remixed_from: q.remixedFrom }) };
@@ -98,7 +98,8 @@ async function uploaded(
 ): Promise<Picture> {
 	const fault = (message: string): ApiError => badRequest([{ field: "input_reference.file_id", message }]);
 	const file = await files?.find(call.params.endpoint, fileId).catch((error: unknown) => {
-		if (!(error instanceof ApiError)) throw error;
+		if (error instanceof ApiError) return undefined;
+		throw error;
 	});
 	if (!files || !file) throw fault("is unknown: upload the file to the same endpoint.");
 	const { bytes, type } = file;
