@@ -112,7 +112,7 @@ async function sendBase64(
 	value: JsonBlocks,
 	{ type, missing }: { type: string; missing: (why: string) => ApiError },
 ): Promise<void> {
-	const head = /^data:([\w.+-]+\/[\w.+-]+);base64,/.exec(stringOf(cut(value, 0, LONGEST_TYPE)));
+	const head = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+=-]+)*;base64,/.exec(stringOf(cut(value, 0, LONGEST_TYPE)));
 	const data = cut(value, head?.[0].length ?? 0, sizeOf(value));
 	const bytes = await inSlices(decodedSize(data));
 	if (!bytes) throw missing("the result of its job has neither a link nor base64");
