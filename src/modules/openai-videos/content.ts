@@ -51,9 +51,9 @@ export async function sendContent(
 	}
 	const object = { ...place, endpoint: call.params.endpoint };
 	if (!(await kernel.store.objects.find({ ...object, now: kernel.now() }))) throw missing("its file was removed");
-	const files = filesOf(kernel);
 	// It reads no more of a request, whose parameters would be those of S3.
-	await getObject({ kernel, files }, { ...object, call, query: new Map<string, string>() } as S3Request);
+	const request: Omit<S3Request, "header" | "keyId" | "payload"> = { ...object, call, query: new Map() };
+	await getObject({ kernel, files: filesOf(kernel) }, request as S3Request);
 }
 
 /** The link that a completed video is at. Undefined if its bytes are in the result. */

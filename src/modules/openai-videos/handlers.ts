@@ -10,7 +10,7 @@ import { linkOf, sendContent } from "./content.ts";
 import { createVideo, submitVideo } from "./create.ts";
 import { ERRORS } from "./errors.ts";
 import { promptFault, readObject } from "./request.ts";
-import { AFTER, LIMIT, type Video, VARIANT, type VIDEO_ROUTES } from "./routes.ts";
+import { AFTER, LIMIT, ORDER, type Video, VARIANT, type VIDEO_ROUTES } from "./routes.ts";
 import { jobOf, notFound, searchFor, type StoredVideo, storedVideo, videoId, videosOf } from "./stored.ts";
 
 /** When clients that poll ask again, ms. */
@@ -94,7 +94,7 @@ export function videoHandlers(kernel: Kernel): HandlersOf<typeof VIDEO_ROUTES> {
 
 		async listVideos(call) {
 			kernel.endpoints.get(call.params.endpoint);
-			const [after, limit] = [valueOf(call, AFTER), valueOf(call, LIMIT)];
+			const [after, limit, _order] = [valueOf(call, AFTER), valueOf(call, LIMIT), valueOf(call, ORDER)];
 			const to = after === undefined ? undefined : (await submittedAt(call, after)) + 1;
 			const videos = videosOf(kernel, call, { ...(to !== undefined && { to }), search: searchFor() });
 			const data: Video[] = [];

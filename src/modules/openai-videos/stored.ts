@@ -67,7 +67,7 @@ export async function storedVideo(
 	const members = (await inSlices(membersOf(body, ["model", "prompt", "seconds", "size"] as const))) ?? {};
 	const given = (member: keyof typeof members): string | null => {
 		const value = members[member] && (JSON.parse(partOf(body, members[member])) as unknown);
-		return value === undefined || value === null ? null : String(value);
+		return typeof value === "string" || typeof value === "number" ? String(value) : null;
 	};
 	const { job } = found;
 	const seconds = (at: number): number => Math.floor(d.calendar.of(at) / 1000);

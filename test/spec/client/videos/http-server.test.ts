@@ -3,7 +3,7 @@
  * the server, and what comes back (D62).
  */
 import { fileURLToPath } from "node:url";
-import OpenAI, { toFile } from "openai";
+import { type OpenAI, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../support/free-port.ts";
 import { call, folder, type Folder, startService, type TestService } from "../../../support/service.ts";

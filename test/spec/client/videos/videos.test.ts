@@ -1,5 +1,5 @@
 /** Videos (D62) with the official client: created, polled, listed, downloaded, remixed, deleted. */
-import OpenAI, { toFile } from "openai";
+import { type OpenAI, toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../../support/free-port.ts";
 import { manualClock } from "../../../support/manual-clock.ts";
@@ -322,7 +322,7 @@ describe("the content", () => {
 		const none = await content({ range: "bytes=99999999-" });
 		expect([none.status, ((await none.json()) as any).error.code]).toEqual([416, "s3_range"]);
 		const { json } = await call(service.url, `/v1/endpoints/${ep}/jobs/${jobOf(id)}/files`);
-		expect(json.files).toMatchObject([{ key: `${jobOf(id)}/input_reference` }]);
+		expect(json.files).toMatchObject([{ bucket: "answers", name: "input_reference" }]);
 		await client.videos.delete(id);
 		expect((await fetch(link)).status).toBe(404);
 	});
