@@ -53,7 +53,8 @@ const filled = (path: string): string =>
 	path
 		.replace(
 			/:(\w+)/g,
-			(_, name: string) => ({ endpoint: "ep", job, response: `resp_${job}`, video: `video_${job}`, worker: worker.id })[name] ?? "none",
+			(_, name: string) =>
+				({ endpoint: "ep", job, response: `resp_${job}`, video: `video_${job}`, worker: worker.id })[name] ?? "none",
 		)
 		.replace("*", "v1/models");
 

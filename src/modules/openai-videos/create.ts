@@ -17,6 +17,9 @@ import { inputHead, type Mark, searchFor, videosOf } from "./stored.ts";
 /** A repeat of an official client comes within this time, ms. */
 const REPEAT_MS = 600_000;
 
+/** How long a video is kept after its end, ms, unless results of `/run` are kept longer. */
+const KEPT_MS = 86_400_000;
+
 export interface Submission {
 	route: string;
 	/** The text by which a repeat of the request is known. */
@@ -57,7 +60,10 @@ export async function submitVideo(kernel: Kernel, call: Call<"endpoint">, q: Sub
 			operation: "openai",
 			options: { lowPriority: false, s3Config: false, ttlMs: DEFAULT_TTL_MS },
 			input: sizeOf(input) < LARGE_BYTES ? stringOf(input) : input,
-			kept: { retainMs: retentionOf(endpoint, "run"), recordMs: endpoint.retention.records },
+			kept: {
+				retainMs: Math.max(KEPT_MS, retentionOf(endpoint, "run")),
+				recordMs: Math.max(KEPT_MS, endpoint.retention.records),
+			},
 			trace: call.trace && traceText(call.trace.context),
 			requestId: call.res.sentRequestId,
 			stored: onStored(call),

@@ -161,7 +161,8 @@ async function contentOf(body: Body, options: ContentOptions): Promise<{ type: s
 function fieldsOf(fields: FormFields, names: Names): [string, string][] {
 	if (typeof fields !== "string") return fillTexts(fields, names);
 	const value = fill(fields, names);
-	if (!isObject(value)) throw new JobFailure(`${fields.slice(1, -1)} must be an object: its members are a form's fields.`);
+	if (!isObject(value))
+		throw new JobFailure(`${fields.slice(1, -1)} must be an object: its members are a form's fields.`);
 	return Object.entries(value).flatMap(([name, each]): [string, string][] =>
 		each === undefined || each === null ? [] : [[name, textOf(each)]],
 	);

@@ -107,8 +107,7 @@ async function refused(answer: Exchange, { async, errors, clock, hide }: PollOpt
 	if (hasStatus(async.missing, answer.status))
 		throw new JobReturn(`The server no longer knows the job: ${reason}`, { loss: true });
 	const hasFailed = answer.status < 500 && outcomeOf(answer.status, errors) === "fail";
-	if (hasFailed || hasStatus(async.fails, answer.status))
-		throw new JobFailure(`A poll of the job failed: ${reason}`);
+	if (hasFailed || hasStatus(async.fails, answer.status)) throw new JobFailure(`A poll of the job failed: ${reason}`);
 	return reason;
 }
 

@@ -4,12 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { closeServers, json } from "../../../../../test/support/worker-kit/job-handler.ts";
-import {
-	type Answer,
-	runPreset,
-	sends,
-	sendsBody,
-} from "../../../../../test/support/worker-kit/preset-server.ts";
+import { type Answer, runPreset, sends, sendsBody } from "../../../../../test/support/worker-kit/preset-server.ts";
 import { JobReturn } from "../../job-return.ts";
 import { spool } from "../exchange/spool.ts";
 import { JobFailure } from "../job-failure.ts";
@@ -74,7 +69,10 @@ it("a video that the server no longer knows is a loss", async () => {
 });
 
 it("reports the progress that a server has", async () => {
-	const { output } = await run(input, table((response) => json(response, video("completed", { progress: 100 }))));
+	const { output } = await run(
+		input,
+		table((response) => json(response, video("completed", { progress: 100 }))),
+	);
 	expect(output).toEqual(FILM);
 });
 
