@@ -285,4 +285,8 @@ export const RULES: readonly Rule[] = [
 		id: "D60",
 		says: "Workers of an endpoint with files store them; each job shows its own, and pictures are links on request.",
 	},
+	{
+		id: "D62",
+		says: "A video is a job: it ends once, a failed one is answered with 200, and its bytes are those of its worker.",
+	},
 ];
