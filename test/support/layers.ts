@@ -273,7 +273,11 @@ export const LAYERS: Record<string, readonly string[]> = {
 	}),
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
-	...moduleRows("files", { "contents/folder.ts": ["node"] }),
+	...moduleRows("files", {
+		"bucket/client.ts": ["undici"],
+		"bucket/settings.ts": ["node:path"],
+		"contents/folder.ts": ["node"],
+	}),
 	"modules/files/commands/": commandsOf("files"),
 	...moduleRows("gpus", {}, [
 		"kernel/engine/workers/worker-registry.ts",

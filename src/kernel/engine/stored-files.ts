@@ -10,8 +10,8 @@ export interface StoredFiles {
 	write(pieces: AsyncIterable<Uint8Array>): Promise<WrittenFile>;
 	/** Removes bytes whose row was removed. */
 	remove(id: string): Promise<void>;
-	/** Memory that one upload or download needs, bytes. */
-	memory(): Promise<number>;
+	/** Memory that one of them needs, bytes. */
+	memory(of: "upload" | "download"): Promise<number>;
 	/** Bytes that one file, the files of one endpoint, and all files may have. */
 	bounds: { maxBytes: number; endpointBytes: number; totalBytes: number };
 }

@@ -79,7 +79,7 @@ export function createFiles({ kernel, contents, settings }: FilesContext) {
 			const declared = Number(call.req.headers["content-length"] ?? 0);
 			const own = await room.open(endpoint, Math.max(0, declared - FORM_BYTES));
 			try {
-				await hold(call, contents.memory);
+				await hold(call, contents.memory.upload);
 				const createdAt = now();
 				const id = newId(createdAt, kernel.random);
 				const { writer, name, type, purpose, lifetime } = await written(call, { id, room: own });

@@ -44,7 +44,7 @@ export function fileHandlers({
 
 		async getFileContent(call) {
 			const { endpoint, file } = call.params;
-			await sendContent(call, await files.find(endpoint, file), { open: files.open, memory: contents.memory });
+			await sendContent(call, await files.find(endpoint, file), { open: files.open, memory: contents.memory.download });
 		},
 
 		async removeFile({ params: { endpoint, file } }) {

@@ -51,6 +51,6 @@ export function lentFiles({ kernel, contents }: Pick<FilesContext, "kernel" | "c
 		},
 
 		remove: (id) => contents.remove(id),
-		memory: async () => contents.memory,
+		memory: async (of) => contents.memory[of],
 	};
 }

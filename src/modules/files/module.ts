@@ -1,14 +1,16 @@
 /** Files of clients, with OpenAI's API (D56): what the module is to the kernel. */
 import type { ServiceModule } from "../module.ts";
 import { ERRORS } from "./errors.ts";
+import { EVENTS } from "./events.ts";
 import { FILE_ROUTES } from "./routes.ts";
 import { FILES_SCHEMA, filesSettings, type FilesSettings, type GivenFiles } from "./settings.ts";
 
 export const files: ServiceModule<FilesSettings> = {
 	name: "files",
-	settings: { schema: FILES_SCHEMA, from: (given) => filesSettings(given as GivenFiles) },
+	settings: { schema: FILES_SCHEMA, from: (given, source) => filesSettings(given as GivenFiles, source) },
 	routes: FILE_ROUTES,
 	errors: ERRORS,
+	events: EVENTS,
 	commands: { heading: "Data", load: async () => [(await import("./commands/files.ts")).files] },
 	familyDescriptions: async () => (await import("./families.ts")).FAMILIES,
 	// Files expire although no client calls.

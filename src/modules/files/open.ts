@@ -1,5 +1,6 @@
 /** Opens files: the sweep at the start, the rest with the first call or the first use by another module. */
 import type { Kernel, OpenModule } from "../../kernel/module.ts";
+import { confirmNoBucket } from "./bucket/place.ts";
 import type { FileContents } from "./contents/contents.ts";
 import type { FileHandlers } from "./handlers.ts";
 import type { Lent } from "./lent.ts";
@@ -7,17 +8,22 @@ import { FILE_ROUTES } from "./routes.ts";
 import type { FilesSettings } from "./settings.ts";
 import { sweep } from "./sweep.ts";
 
-export function openFiles(kernel: Kernel, settings: FilesSettings): OpenModule {
-	let contents: Promise<FileContents> | undefined;
+/** Throws an Error with a sentence if files are in another place than the settings say. */
+export async function openFiles(kernel: Kernel, settings: FilesSettings): Promise<OpenModule> {
+	let own: Promise<FileContents> | undefined;
+	const ownPlace = (): Promise<FileContents> => (own ??= openContents(kernel));
+	const bucket =
+		settings.bucket && (await (await import("./bucket/open.ts")).openInBucket(kernel, settings.bucket, ownPlace));
+	if (!bucket) await confirmNoBucket(kernel);
 	let handlers: Promise<FileHandlers> | undefined;
 	let lent: Promise<Lent> | undefined;
-	const opened = (): Promise<FileContents> => (contents ??= openContents(kernel));
+	const opened = async (): Promise<FileContents> => bucket?.contents ?? (await ownPlace());
 
 	async function made(): Promise<FileHandlers> {
 		const [{ fileHandlers }, { createFiles }] = await Promise.all([import("./handlers.ts"), import("./files.ts")]);
-		const own = await opened();
-		const files = createFiles({ kernel, contents: own, settings });
-		return fileHandlers({ files, contents: own, calendar: kernel.calendar });
+		const contents = await opened();
+		const files = createFiles({ kernel, contents, settings });
+		return fileHandlers({ files, contents, calendar: kernel.calendar });
 	}
 
 	const lend = (): Promise<Lent> =>
@@ -38,11 +44,12 @@ export function openFiles(kernel: Kernel, settings: FilesSettings): OpenModule {
 				open: async (...q) => await (await lend()).open(...q),
 				write: async (...q) => await (await lend()).write(...q),
 				remove: async (...q) => await (await lend()).remove(...q),
-				memory: async () => await (await lend()).memory(),
+				memory: async (...q) => await (await lend()).memory(...q),
 				bounds: settings,
 			},
 		},
 		services: [sweep(kernel, opened)],
+		...(bucket && { close: bucket.close }),
 		families: async () => (await import("./families.ts")).fileFamilies(kernel),
 	};
 }

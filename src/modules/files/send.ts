@@ -5,7 +5,7 @@ import { type Call, connected, isHead, outside } from "../../kernel/http/exchang
 import { hold } from "../../kernel/http/memory/call-memory.ts";
 import type { FileRow } from "../../kernel/store/contract/files.ts";
 import { byteRange } from "./byte-range.ts";
-import type { ContentPieces, FileContents } from "./contents/contents.ts";
+import type { ContentPieces } from "./contents/contents.ts";
 import { ERRORS } from "./errors.ts";
 import type { Files } from "./files.ts";
 
@@ -15,7 +15,7 @@ export const SHOWN = /^(?:image\/(?!svg)[\w.+-]+|(?:audio|video)\/[\w.+-]+|text\
 export async function sendContent(
 	call: Call,
 	file: FileRow,
-	contents: Pick<FileContents, "memory"> & { open: Files["open"] },
+	contents: { memory: number; open: Files["open"] },
 ): Promise<void> {
 	const { req, res } = call;
 	const found = byteRange(req.headers.range, file.bytes);

@@ -14,17 +14,30 @@ type Context = Pick<Kernel, "clock" | "cluster" | "events" | "now" | "store">;
 
 export function sweep(kernel: Context, contents: () => Promise<FileContents>): Service {
 	const { store, cluster } = kernel;
-	return loop({
+	const stopped = new AbortController();
+	const sweeps = loop({
 		clock: kernel.clock,
 		retryMs: RETRY_MS,
 		onError: unlessUnavailable(kernel, "removing files"),
 		step: async () => {
 			if (!cluster.leads("sweep")) return RETRY_MS;
-			while ((await store.files.expire({ now: kernel.now(), limit: ROWS })).length > 0);
+			const place = await contents();
+			for (;;) {
+				const ids = await store.files.expire({ now: kernel.now(), limit: ROWS });
+				if (ids.length === 0) break;
+				place.expired?.(ids);
+			}
 			// A file lives for an hour at least, so its bytes are old when it expires. An upload in progress, whose row is
 			// still to be stored, has written within the hour.
-			await (await contents()).sweep(HOUR_MS);
+			await place.sweep(HOUR_MS, stopped.signal);
 			return HOUR_MS;
 		},
 	});
+	return {
+		start: () => sweeps.start(),
+		stop() {
+			stopped.abort();
+			return sweeps.stop();
+		},
+	};
 }

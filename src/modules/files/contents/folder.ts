@@ -36,7 +36,7 @@ export function folderContents(folder: FilesFolder, rows: Rows, clock: Pick<Cloc
 	/** Ids whose row may still be stored. */
 	const writing = new Set<string>();
 	return {
-		memory: BUFFER_BYTES,
+		memory: { upload: BUFFER_BYTES, download: BUFFER_BYTES },
 		async create(id) {
 			writing.add(id);
 			const done = (): void => void writing.delete(id);

@@ -13,7 +13,7 @@ const MEMORY = 4 * PIECE_BYTES;
 export function rowContents(pieces: PieceStore, now: () => number): FileContents {
 	const missing = (file: string): ApiError => new ApiError(ERRORS.file_missing, { file });
 	return {
-		memory: MEMORY,
+		memory: { upload: MEMORY, download: MEMORY },
 		async create(file) {
 			let number = 0;
 			const blocks = inBlocks(PIECE_BYTES, async (bytes) => {

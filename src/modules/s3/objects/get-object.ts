@@ -76,7 +76,7 @@ async function sendObject(context: Context, request: S3Request, object: StoredOb
 		call.res.end();
 		return;
 	}
-	await outside(call, hold(call, await context.files.memory()) ?? Promise.resolve());
+	await outside(call, hold(call, await context.files.memory("download")) ?? Promise.resolve());
 	const pieces = await openParts(context.files, object.parts, range);
 	await sent(call, pieces, () => call.res.writeHead(status, all));
 }

@@ -34,7 +34,7 @@ async function sourceOf({ files }: UploadContext, request: S3Request) {
 	const { call, keyId } = request;
 	const payload = request.payload();
 	if (payload.declared !== undefined && payload.declared > files.bounds.maxBytes) throw tooLarge(files.bounds.maxBytes);
-	await outside(call, hold(call, await files.memory()) ?? Promise.resolve());
+	await outside(call, hold(call, await files.memory("upload")) ?? Promise.resolve());
 	const { content, declared, md5, checked } = payload;
 	const source: Source = { pieces: content, declared, md5, by: keyId };
 	return { source, checked };

@@ -1,0 +1,192 @@
+/** Objects of the bucket, and what of S3 is needed for them (D61). All names are below the folder of this store. */
+import type { ByteRange } from "../../../kernel/engine/stored-files.ts";
+import type { Clock } from "../../../kernel/system/clock.ts";
+import { type Answer, bucketClient } from "./client.ts";
+import { Refusal, unavailable } from "./refusal.ts";
+import type { BucketSettings } from "./settings.ts";
+import { elementsOf, textOf } from "./xml.ts";
+
+/** Times that a download goes on after its connection broke without a byte of progress. */
+const RESUMES = 3;
+
+export type Bucket = ReturnType<typeof openBucket>;
+
+export interface BucketPieces extends AsyncIterable<Uint8Array> {
+	/** Of the whole object. */
+	bytes: number;
+	close(): Promise<void>;
+}
+
+/** All calls throw `StoreUnavailable`. `folder`: of this store, below the prefix, with a slash at its end. */
+export function openBucket(settings: BucketSettings, folder: string, clock: Pick<Clock, "sleep" | "wall">) {
+	const client = bucketClient(settings, clock);
+	const path = settings.prefix + folder;
+	const name = `${client.name}/${path}`;
+	const keyOf = (object: string): string => path + object;
+
+	async function tried<T>(method: string, work: () => Promise<T>): Promise<T> {
+		try {
+			return await work();
+		} catch (error) {
+			throw unavailable(error, name, method);
+		}
+	}
+
+	async function orMissing<T>(work: () => Promise<T>, code = "NoSuchKey"): Promise<T | undefined> {
+		try {
+			return await work();
+		} catch (error) {
+			if (error instanceof Refusal && error.status === 404 && error.code === code) return undefined;
+			throw error;
+		}
+	}
+
+	/** The answer to HEAD has no code. */
+	const sizeOf = (object: string): Promise<number | undefined> =>
+		orMissing(async () => {
+			const { headers } = await client.text({ method: "HEAD", key: keyOf(object) });
+			return Number(headers["content-length"]);
+		}, "");
+
+	const put = async (object: string, body: Uint8Array, signal?: AbortSignal): Promise<void> => {
+		await tried("PUT", () => client.text({ method: "PUT", key: keyOf(object), body, signal }));
+	};
+
+	const getRange = (object: string, { start, end }: ByteRange): Promise<Answer | undefined> =>
+		tried("GET", () =>
+			orMissing(async () => {
+				const answer = await client.open({ method: "GET", key: keyOf(object), range: `bytes=${start}-${end - 1}` });
+				// The loop that reads it reports an error, and nobody needs that of a body which is given up.
+				answer.body.on("error", () => {});
+				if (answer.statusCode === 206) return answer;
+				answer.body.destroy();
+				throw new Refusal(answer.statusCode, "RangeIgnored");
+			}),
+		);
+
+	/** An object without bytes to read: of another size than the caller knows, or empty. */
+	async function unread(object: string): Promise<BucketPieces | undefined> {
+		const bytes = await tried("HEAD", () => sizeOf(object));
+		return bytes === undefined ? undefined : { bytes, close: async () => {}, async *[Symbol.asyncIterator]() {} };
+	}
+
+	return {
+		/** Address, bucket and folder. */
+		name,
+		put,
+
+		/** Begins an object of several parts, which is seen when it is completed. */
+		async begin(object: string, signal: AbortSignal) {
+			const key = keyOf(object);
+			const { text } = await tried("POST", () => client.text({ method: "POST", key, query: { uploads: "" }, signal }));
+			const uploadId = textOf(text, "UploadId") ?? "";
+			if (uploadId === "") throw unavailable(new Refusal(200, "NoUploadId"), name, "POST");
+			const etags: string[] = [];
+			let bytes = 0;
+			return {
+				/** Sends the next part. `body` must stay as it is until then. */
+				async part(body: Uint8Array): Promise<void> {
+					const query = { uploadId, partNumber: String(etags.length + 1) };
+					const { headers } = await tried("PUT", () => client.text({ method: "PUT", key, query, body, signal }));
+					etags.push(String(headers["etag"]));
+					bytes += body.length;
+				},
+				async complete(): Promise<void> {
+					const body = Buffer.from(completion(etags));
+					await tried("POST", async () => {
+						try {
+							const { text: answer } = await client.text({ method: "POST", key, query: { uploadId }, body, signal });
+							if (answer.includes("CompleteMultipartUploadResult")) return;
+							// S3 begins the answer before it knows the outcome.
+							throw new Refusal(500, textOf(answer, "Code") ?? "");
+						} catch (error) {
+							// The answer to an earlier try may have been lost.
+							if ((await sizeOf(object).catch(() => undefined)) !== bytes) throw error;
+						}
+					});
+				},
+				/** Without an error: the sweep finds what cannot be given up now. */
+				async abort(): Promise<void> {
+					await client.text({ method: "DELETE", key, query: { uploadId }, once: true }).catch(() => {});
+				},
+			};
+		},
+
+		/** Undefined if there is no such object. A connection that breaks in the middle is made again. */
+		async get(object: string, range: ByteRange): Promise<BucketPieces | undefined> {
+			if (range.start >= range.end) return await unread(object);
+			let answer = await getRange(object, range).catch((error: unknown) => {
+				const { cause } = error as Error;
+				if (cause instanceof Refusal && cause.status === 416) return "cut off";
+				throw error;
+			});
+			if (answer === "cut off") return await unread(object);
+			if (!answer) return undefined;
+			async function* pieces(): AsyncGenerator<Uint8Array, void> {
+				let at = range.start;
+				for (let resumes = 0; at < range.end; resumes += 1) {
+					try {
+						for await (const piece of (answer as Answer).body as AsyncIterable<Buffer>) {
+							at += piece.length;
+							resumes = 0;
+							yield piece;
+						}
+						if (at < range.end) throw Object.assign(new Error("It ended early."), { code: "UND_ERR_SOCKET" });
+					} catch (error) {
+						if (resumes === RESUMES) throw unavailable(error, name, "GET");
+						answer = await getRange(object, { start: at, end: range.end });
+						if (!answer) throw unavailable(new Refusal(404, "NoSuchKey"), name, "GET");
+					}
+				}
+			}
+			return {
+				bytes: Number(/\/(\d+)$/.exec(String(answer.headers["content-range"]))?.[1]),
+				[Symbol.asyncIterator]: pieces,
+				close: async () => void (answer as Answer).body.destroy(),
+			};
+		},
+
+		async remove(object: string, signal?: AbortSignal): Promise<void> {
+			await tried("DELETE", () => orMissing(() => client.text({ method: "DELETE", key: keyOf(object), signal })));
+		},
+
+		/** Names of all objects, by page. */
+		async *list(signal?: AbortSignal): AsyncGenerator<string[], void> {
+			let token: string | undefined;
+			do {
+				const query = { "list-type": "2", prefix: path, "max-keys": "1000" };
+				const more: Record<string, string> = token === undefined ? {} : { "continuation-token": token };
+				const { text } = await tried("GET", () =>
+					client.text({ method: "GET", key: "", query: { ...query, ...more }, signal }),
+				);
+				yield elementsOf(text, "Contents").flatMap((each) => {
+					const key = textOf(each, "Key") ?? "";
+					return key.startsWith(path) ? [key.slice(path.length)] : [];
+				});
+				token = textOf(text, "IsTruncated") === "true" ? textOf(text, "NextContinuationToken") : undefined;
+			} while (token !== undefined);
+		},
+
+		/** Gives up uploads in parts that began over `ageMs` ago by the clock of the bucket. */
+		async abortOld(ageMs: number, signal?: AbortSignal): Promise<void> {
+			const query = { uploads: "", prefix: path };
+			const { text, headers } = await tried("GET", () => client.text({ method: "GET", key: "", query, signal }));
+			const before = Date.parse(String(headers["date"])) - ageMs;
+			for (const each of elementsOf(text, "Upload")) {
+				const [key = "", uploadId = ""] = [textOf(each, "Key"), textOf(each, "UploadId")];
+				if (!key.startsWith(path) || !(Date.parse(textOf(each, "Initiated") ?? "") < before)) continue;
+				await client.text({ method: "DELETE", key, query: { uploadId }, signal, once: true }).catch(() => {});
+			}
+		},
+
+		close: () => client.close(),
+	};
+}
+
+function completion(etags: readonly string[]): string {
+	const parts = etags.map(
+		(etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag.replaceAll('"', "&quot;")}</ETag></Part>`,
+	);
+	const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
+	return `<CompleteMultipartUpload xmlns="${namespace}">${parts.join("")}</CompleteMultipartUpload>`;
+}
