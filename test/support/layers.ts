@@ -383,7 +383,11 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"modules/http-workers/member.ts",
 		"modules/s3/workers/member.ts",
 	],
-	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts"],
+	"modules/module.ts": [
+		"type cli/framework/command.ts",
+		"kernel/module.ts",
+		...["core/finding", "lib/ids", "system/clock"].map((name) => `type kernel/${name}.ts`),
+	],
 	"modules/tables.ts": [
 		"modules/index.ts",
 		"kernel/module-host.ts",

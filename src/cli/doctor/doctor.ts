@@ -1,5 +1,6 @@
 /** `sluice doctor`: checks a setup and prints a fix for each problem (D36). */
 import { MODULES } from "../../modules/index.ts";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { systemClock } from "../../kernel/system/clock.ts";
 import { OPTIONS, withoutSecrets } from "../../kernel/config/options.ts";
@@ -87,6 +88,7 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 				: await postgresFindings(config.store.url)),
 			...folderFindings(config.dataDir),
 		);
+		findings.push(...(await moduleFindings(config.modules)));
 		if (config.tls) findings.push(await certificateFinding(config.tls, systemClock.wall()));
 		if (!service.answers && config.port !== 0) findings.push(await portFinding(config));
 	}
@@ -98,6 +100,13 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 	const launchersEnv = withoutSecrets(env, config?.secretVariables ?? []);
 	const launchers = await launcherFindings([...local.values()], launchersEnv, config?.launchers);
 	return [...findings, ...service.findings, ...launchers];
+}
+
+/** `settings`: by name of the module. */
+async function moduleFindings(settings: Readonly<Record<string, unknown>>): Promise<Finding[]> {
+	const q = { clock: systemClock, random: randomBytes };
+	const found = MODULES.map(({ name, doctor: check }) => settings[name] !== undefined && check?.(settings[name], q));
+	return (await Promise.all(found)).flatMap((each) => each || []);
 }
 
 function isLoopback(base: string): boolean {

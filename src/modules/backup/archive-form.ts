@@ -19,6 +19,8 @@ export interface BackupInfo {
 	migration: number;
 	/** ISO 8601. */
 	madeAt: string;
+	/** Bucket that has the bytes of files, which are not in the archive. */
+	bucket?: string;
 }
 
 /** Other entries are refused: they could be taken for a log of the store or for its key. */
@@ -38,9 +40,10 @@ export function backupInfo(text: string): BackupInfo | undefined {
 	} catch {
 		return undefined;
 	}
-	const { format, sluice, migration, madeAt } = found ?? {};
+	const { format, sluice, migration, madeAt, bucket } = found ?? {};
 	if (typeof format !== "number" || typeof migration !== "number") return undefined;
-	return { format, migration, sluice: String(sluice), madeAt: String(madeAt) };
+	const info = { format, migration, sluice: String(sluice), madeAt: String(madeAt) };
+	return bucket === undefined ? info : { ...info, bucket: String(bucket) };
 }
 
 export function sumsText(sums: ReadonlyMap<string, string>): string {

@@ -3,13 +3,17 @@ import { type Call, drained, outside } from "../../kernel/http/exchange/call.ts"
 import { isoTime } from "../../kernel/http/exchange/format.ts";
 import { readNothing } from "../../kernel/http/exchange/object-body.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
+import type { Kernel } from "../../kernel/module.ts";
+import { PLACE_DOCUMENT } from "../../kernel/store/contract/files.ts";
 import { version } from "../../kernel/version.ts";
 import { BACKUP_FORMAT } from "./archive-form.ts";
 import { archiveOf } from "./archive-writer.ts";
 import type { Backups, Copy } from "./backups.ts";
 import type { BACKUP_ROUTES } from "./routes.ts";
 
-export function backupHandlers(backups: Backups): HandlersOf<typeof BACKUP_ROUTES> {
+type Documents = Pick<Kernel["store"], "documents">;
+
+export function backupHandlers(backups: Backups, store: Documents): HandlersOf<typeof BACKUP_ROUTES> {
 	return {
 		getBackup() {
 			const status = backups.status();
@@ -23,16 +27,30 @@ export function backupHandlers(backups: Backups): HandlersOf<typeof BACKUP_ROUTE
 			if (call.caller.disconnected) left.abort();
 			await outside(
 				call,
-				backups.run(left.signal, (copy, sent) => send(call, copy, sent)),
+				backups.run(left.signal, async (copy, sent) => await send(call, { copy, sent, bucket: await bucketOf(store) })),
 			);
 		},
 	};
 }
 
-async function send(call: Call, copy: Copy, sent: (bytes: number) => void): Promise<void> {
+async function bucketOf({ documents }: Documents): Promise<string | undefined> {
+	const text = await documents.read(PLACE_DOCUMENT);
+	return text === undefined || text === "" ? undefined : (JSON.parse(text) as { name: string }).name;
+}
+
+async function send(
+	call: Call,
+	{ copy, sent, bucket }: { copy: Copy; sent: (bytes: number) => void; bucket: string | undefined },
+): Promise<void> {
 	const { res, engine } = call;
 	const madeAt = isoTime(engine.calendar.now());
-	const info = { format: BACKUP_FORMAT, sluice: version, migration: copy.migration, madeAt };
+	const info = {
+		format: BACKUP_FORMAT,
+		sluice: version,
+		migration: copy.migration,
+		madeAt,
+		...(bucket !== undefined && { bucket }),
+	};
 	const { readable, packed } = archiveOf({ copy, info, sent });
 	res.writeHead(200, {
 		"Content-Type": "application/x-tar",

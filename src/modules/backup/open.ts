@@ -5,5 +5,5 @@ import { backupHandlers } from "./handlers.ts";
 
 export async function openBackup(kernel: Kernel): Promise<OpenModule> {
 	const { service, ...made } = backups(kernel);
-	return { handlers: backupHandlers(made), services: [service] };
+	return { handlers: backupHandlers(made, kernel.store), services: [service] };
 }

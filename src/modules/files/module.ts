@@ -13,6 +13,7 @@ export const files: ServiceModule<FilesSettings> = {
 	events: EVENTS,
 	commands: { heading: "Data", load: async () => [(await import("./commands/files.ts")).files] },
 	familyDescriptions: async () => (await import("./families.ts")).FAMILIES,
+	doctor: async ({ bucket }, q) => (bucket ? await (await import("./bucket/doctor.ts")).bucketFindings(bucket, q) : []),
 	// Files expire although no client calls.
 	opens: "start",
 	open: async (kernel, settings) => (await import("./open.ts")).openFiles(kernel, settings ?? filesSettings({})),

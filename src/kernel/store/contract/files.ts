@@ -3,6 +3,9 @@
 /** Purpose of what will be a part of a file: no list has it. */
 export const PART = "part";
 
+/** Document that names the bucket with the bytes of files, as JSON with `name`; absent or empty without one. */
+export const PLACE_DOCUMENT = "files.place";
+
 export interface FileRow {
 	/** `file-` and 32 hex digits, the first of which are its time of creation: ids sort by age. */
 	id: string;

@@ -48,6 +48,8 @@ export const backup: Action = {
 			process.stdout.write(`Wrote ${file}: ${bytesText(bytes)}, complete.\n`);
 			if (removed.length > 0) process.stdout.write(`Removed ${removed.join(", ")}.\n`);
 			process.stderr.write(KEY_NOTE);
+			const { bucket } = archive.info;
+			if (bucket !== undefined) process.stderr.write(`Files in the bucket ${bucket} are not in it.\n`);
 		}
 		return 0;
 	},

@@ -3,10 +3,9 @@
  * has, so that another bucket, or none, is noticed before a file is missing.
  */
 import type { Kernel } from "../../../kernel/module.ts";
+import { PLACE_DOCUMENT } from "../../../kernel/store/contract/files.ts";
 import type { Bucket } from "./bucket.ts";
 
-/** Document of the store. */
-const DOCUMENT = "files.place";
 /** Object of the bucket; its content is {@link Place.id}. */
 const MARK = "place";
 const ID_LENGTH = 36;
@@ -36,7 +35,7 @@ const read = (text: string | undefined): Place | undefined =>
 export async function confirmBucket({ store, newId }: Context, bucket: Bucket): Promise<void> {
 	const { documents } = store;
 	for (;;) {
-		const from = await documents.read(DOCUMENT);
+		const from = await documents.read(PLACE_DOCUMENT);
 		const place = read(from);
 		if (place?.isMarked) {
 			if ((await markOf(bucket)) === place.id) return;
@@ -46,16 +45,16 @@ export async function confirmBucket({ store, newId }: Context, bucket: Bucket): 
 		const isOurs = place && !place.isMarked && place.name === bucket.name;
 		const begun: Place = isOurs ? place : { id: newId(), name: bucket.name, isMarked: false };
 		const begunText = JSON.stringify(begun);
-		if (!isOurs && !(await documents.replace({ name: DOCUMENT, from, to: begunText }))) continue;
+		if (!isOurs && !(await documents.replace({ name: PLACE_DOCUMENT, from, to: begunText }))) continue;
 		await bucket.put(MARK, Buffer.from(begun.id));
 		const to = JSON.stringify({ ...begun, isMarked: true });
-		await documents.replace({ name: DOCUMENT, from: begunText, to });
+		await documents.replace({ name: PLACE_DOCUMENT, from: begunText, to });
 	}
 }
 
 /** For a service without a bucket. Throws `Misplaced`, `StoreUnavailable`. */
 export async function confirmNoBucket({ store }: Pick<Kernel, "store">): Promise<void> {
-	const from = await store.documents.read(DOCUMENT);
+	const from = await store.documents.read(PLACE_DOCUMENT);
 	const place = read(from);
 	if (!place) return;
 	const files = await filesIn({ store });
@@ -64,7 +63,7 @@ export async function confirmNoBucket({ store }: Pick<Kernel, "store">): Promise
 			`The store has ${files} files, and those that are not in its own place are in the bucket ${place.name}, but ` +
 				"files.bucket is not set. Set it again, or delete the files first.",
 		);
-	await store.documents.replace({ name: DOCUMENT, from, to: "" });
+	await store.documents.replace({ name: PLACE_DOCUMENT, from, to: "" });
 }
 
 async function markOf(bucket: Bucket): Promise<string | undefined> {

@@ -37,15 +37,15 @@ export function isPassing(error: unknown): boolean {
 	return connectionFault(error) !== undefined;
 }
 
-/** What the operator can do about an answer. */
-export function adviceOf({ status, code }: Refusal): string {
+/** What the operator can do about an answer to a request that needs the right. */
+export function adviceOf({ status, code }: Refusal, right: string): string {
 	if (code === "RequestTimeTooSkewed") return "Set the clock of this machine right.";
 	if (code === "SignatureDoesNotMatch") return "Correct files.bucket.secretAccessKey.";
 	if (code === "InvalidAccessKeyId") return "Correct files.bucket.accessKeyId.";
 	if (code === "NoSuchBucket") return "Create the bucket, or correct files.bucket.name.";
 	if (status === 301 || status === 307 || code === "AuthorizationHeaderMalformed")
 		return "Correct files.bucket.region and files.bucket.url.";
-	if (status === 401 || status === 403) return "Give the access key the right to do this.";
+	if (status === 401 || status === 403) return `Give the access key the right ${right}.`;
 	if (status === 404) return "Create the bucket, or correct files.bucket.url and files.bucket.name.";
 	if (FULL_CODES.has(code) || status === 507) return "Make room in the bucket, or raise its quota.";
 	return "See the log of the bucket's server.";

@@ -61,7 +61,13 @@ describe("a file in a bucket", () => {
 			const { id } = await stored(content);
 			expect((await bucket.objects()).get(keyOf(id))).toBe(bytes);
 			expect((await contentOf(clientOf(service, "ep"), id)).equals(content)).toBe(true);
-			for (const [start, end] of bytes > MB ? ([[0, 1], [5 * MB - 3, 5 * MB + 4], [bytes - 9, bytes]] as const) : [])
+			for (const [start, end] of bytes > MB
+				? ([
+						[0, 1],
+						[5 * MB - 3, 5 * MB + 4],
+						[bytes - 9, bytes],
+					] as const)
+				: [])
 				expect((await range(id, `${start}-${end - 1}`)).equals(content.subarray(start, end))).toBe(true);
 			await clientOf(service, "ep").files.delete(id);
 			expect((await bucket.objects()).has(keyOf(id))).toBe(false);
@@ -72,9 +78,11 @@ describe("a file in a bucket", () => {
 
 	it("D61: objects of the S3 API and files of other modules are there too", async () => {
 		const files = service.engine.kernel.hooks.files!;
-		const written = await files.write((async function* () {
-			for (let n = 0; n < 3; n += 1) yield Buffer.alloc(2 * MB, n);
-		})());
+		const written = await files.write(
+			(async function* () {
+				for (let n = 0; n < 3; n += 1) yield Buffer.alloc(2 * MB, n);
+			})(),
+		);
 		expect((await bucket.objects()).get(keyOf(written.id))).toBe(6 * MB);
 		const reader = await files.open(written, { start: 2 * MB - 1, end: 2 * MB + 1 });
 		expect(Buffer.concat(await Array.fromAsync(reader))).toEqual(Buffer.from([0, 1]));
@@ -109,17 +117,20 @@ describe("a bucket that fails", () => {
 		[{ status: 404, code: "NoSuchBucket" }, "answered PUT with 404 NoSuchBucket", 1],
 		[{ status: 507, code: "XMinioStorageFull" }, "answered PUT with 507 XMinioStorageFull", 1],
 		[{ status: 503, code: "SlowDown" }, "answered PUT with 503 SlowDown", 4],
-	])("D61: %o: the upload is 503 with the reason, in OpenAI's form, and there is no file", async (fault, why, tries) => {
-		bucket.refuse((asked) => (asked.startsWith(PUT) ? fault : undefined));
-		const { status, json } = await sent("x");
-		expect(status).toBe(503);
-		expect(json.error).toMatchObject({ code: "store_unavailable", message: expect.stringContaining(why) });
-		expect(json.error.message).not.toContain(bucket.secret);
-		expect(bucket.asked.filter((asked) => asked.startsWith(PUT))).toHaveLength(tries);
-		bucket.refuse();
-		expect(await idsOf(service)).toEqual([]);
-		expect(await bucket.objects()).toEqual(new Map());
-	});
+	])(
+		"D61: %o: the upload is 503 with the reason, in OpenAI's form, and there is no file",
+		async (fault, why, tries) => {
+			bucket.refuse((asked) => (asked.startsWith(PUT) ? fault : undefined));
+			const { status, json } = await sent("x");
+			expect(status).toBe(503);
+			expect(json.error).toMatchObject({ code: "store_unavailable", message: expect.stringContaining(why) });
+			expect(json.error.message).not.toContain(bucket.secret);
+			expect(bucket.asked.filter((asked) => asked.startsWith(PUT))).toHaveLength(tries);
+			bucket.refuse();
+			expect(await idsOf(service)).toEqual([]);
+			expect(await bucket.objects()).toEqual(new Map());
+		},
+	);
 
 	it("D61: one that is slow to take a request gets it again, the last one of an upload too", async () => {
 		const content = randomBytes(6 * MB);

@@ -5,6 +5,7 @@ import { filesFolder } from "./files-folder.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
 import { damagedTexts } from "../rows/text-sums.ts";
+import { PLACE_DOCUMENT } from "../../contract/files.ts";
 import { RUNNING, WAITING } from "../../row.ts";
 import type { StoredSecrets } from "../../../secrets/key-check.ts";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
@@ -150,7 +151,10 @@ export async function verify(path: string, { migrate }: { migrate: boolean }): P
 						`${found.length > NAMED ? ", ..." : ""}.`,
 				);
 		}
-		problems.push(...damagedTexts(db), ...damagedFiles(db), ...lostFiles(db));
+		problems.push(...damagedTexts(db), ...damagedFiles(db));
+		const lost = lostFiles(db);
+		problems.push(...lost.problems);
+		notes.push(...lost.notes);
 		return { problems, notes, summary: summaryOf(db, migration), secrets: readSecrets(db) };
 	} catch (error) {
 		const fault = unavailable(error, path);
@@ -218,16 +222,30 @@ export function damagedFiles(db: Database): string[] {
 		});
 }
 
-/** A sentence for the uploaded files whose bytes are missing or cut off (D56). */
-function lostFiles(db: Database): string[] {
+/** Uploaded files whose bytes are missing or cut off (D56); with a bucket, those that are to be there (D61). */
+function lostFiles(db: Database): Pick<Verification, "problems" | "notes"> {
 	const { path } = filesFolder(db.path);
+	const bucket = bucketOf(db);
 	const rows = db.prepare("SELECT id, bytes FROM files ORDER BY id").all();
-	const lost = rows.filter(
-		([id, bytes]) => statSync(join(path, String(id)), { throwIfNoEntry: false })?.size !== bytes,
+	const sized = rows.map(
+		([id, bytes]) => [id, bytes, statSync(join(path, String(id)), { throwIfNoEntry: false })?.size] as const,
 	);
-	if (lost.length === 0) return [];
+	const elsewhere = bucket === undefined ? [] : sized.filter(([, , size]) => size === undefined);
+	const lost = sized.filter(([, bytes, size]) => size !== bytes && !(bucket !== undefined && size === undefined));
 	const names = lost.slice(0, NAMED).map(([id]) => id);
-	return [`${lost.length} files are not whole in ${path}: ${names.join(", ")}${lost.length > NAMED ? ", ..." : ""}.`];
+	const list = `${names.join(", ")}${lost.length > NAMED ? ", ..." : ""}`;
+	return {
+		problems: lost.length === 0 ? [] : [`${lost.length} files are not whole in ${path}: ${list}.`],
+		notes:
+			elsewhere.length === 0
+				? []
+				: [`${elsewhere.length} of ${rows.length} files are in the bucket ${bucket}, which was not checked.`],
+	};
+}
+
+function bucketOf(db: Database): string | undefined {
+	const [text] = db.prepare("SELECT value FROM meta WHERE name = ?").all(PLACE_DOCUMENT)[0] ?? [];
+	return typeof text === "string" && text !== "" ? (JSON.parse(text) as { name: string }).name : undefined;
 }
 
 function isWhole(file: number, [at, length, sum]: [number, number, number]): boolean {
