@@ -288,5 +288,7 @@ export const RULES: readonly Rule[] = [
 	{
 		id: "D62",
 		says: "A video is a job: it ends once, a failed one is answered with 200, and its bytes are those of its worker.",
+		id: "D61",
+		says: "A bucket of the operator can have the bytes of files: whole or not at all, with bounds, and no other place.",
 	},
 ];

@@ -16,7 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSqlite } from "../../src/kernel/store/sqlite/open.ts";
-import { PART } from "../../src/kernel/store/contract/files.ts";
+import { PART, PLACE_DOCUMENT } from "../../src/kernel/store/contract/files.ts";
 import type { StoreCopy, Store } from "../../src/kernel/store/contract/store.ts";
 import { verify } from "../../src/kernel/store/sqlite/file/verify.ts";
 import { fileRow } from "./files.ts";
@@ -152,6 +152,25 @@ describe("D46: a copy of a store in use", () => {
 		writeFileSync(join(`${restored}.files`, rows[1]!.id), "sec");
 		const { problems } = await verify(restored, { migrate: false });
 		expect(problems).toEqual([`1 files are not whole in ${restored}.files: ${rows[1]!.id}.`]);
+	});
+
+	it("D46, D61: files in a bucket are not in it, and no fault of it", async () => {
+		const store = await open(newPath());
+		const { endpoint } = await furnished(store);
+		const to = JSON.stringify({ name: "http://b/kept/" });
+		await store.documents.replace({ name: PLACE_DOCUMENT, from: undefined, to });
+		const rows = ["there", "here"].map((name) => fileRow({ endpoint, name, bytes: name.length }));
+		for (const row of rows) await store.files.insert({ row, endpointBytes: 99, totalBytes: 99 });
+		const restored = await written(await store.backup!.copy({ signal: NEVER, progress() {} }));
+		mkdirSync(`${restored}.files`);
+		writeFileSync(join(`${restored}.files`, rows[1]!.id), "here");
+		const note = "1 of 2 files are in the bucket http://b/kept/, which was not checked.";
+		expect(await verify(restored, { migrate: false })).toMatchObject({ problems: [], notes: [note] });
+		writeFileSync(join(`${restored}.files`, rows[1]!.id), "he");
+		expect(await verify(restored, { migrate: false })).toMatchObject({
+			problems: [`1 files are not whole in ${restored}.files: ${rows[1]!.id}.`],
+			notes: [note],
+		});
 	});
 
 	it("one that is stopped leaves nothing, and the next one is made", async () => {
