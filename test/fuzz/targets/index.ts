@@ -2,6 +2,7 @@
 import type { Target } from "../target.ts";
 import { ADAPTER_BASE64, ADAPTER_MAPPINGS, ADAPTER_PATHS, ADAPTER_ROUTES, ADAPTER_STREAMS } from "./adapter.ts";
 import { ADDRESS, WEBHOOK_URL } from "./addresses.ts";
+import { BUCKET_ANSWERS } from "./bucket-answers.ts";
 import { COMMANDS } from "./commands.ts";
 import { FORMS } from "./forms.ts";
 import { GPUS } from "./gpus.ts";
@@ -21,6 +22,7 @@ export const TARGETS: readonly Target[] = [
 	JSON_SCAN,
 	CHUNK_SPLIT,
 	BODY,
+	BUCKET_ANSWERS,
 	FORMS,
 	ELEMENTS,
 	JOB_TEXT,

@@ -9,6 +9,11 @@ import { elementsOf, textOf } from "./xml.ts";
 /** Times that a download goes on after its connection broke without a byte of progress. */
 const RESUMES = 3;
 
+/** The server may need this to put the parts of a large file together, ms. */
+const COMPLETION_MS = 120_000;
+/** Deletions have callers who wait, and are repeated by the sweep, ms. */
+const REMOVAL_MS = 10_000;
+
 export type Bucket = ReturnType<typeof openBucket>;
 
 export interface BucketPieces extends AsyncIterable<Uint8Array> {
@@ -95,7 +100,8 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 					const body = Buffer.from(completion(etags));
 					await tried("POST", async () => {
 						try {
-							const { text: answer } = await client.text({ method: "POST", key, query: { uploadId }, body, signal });
+							const q = { key, query: { uploadId }, body, signal, answerMs: COMPLETION_MS };
+							const { text: answer } = await client.text({ method: "POST", ...q });
 							if (answer.includes("CompleteMultipartUploadResult")) return;
 							// S3 begins the answer before it knows the outcome.
 							throw new Refusal(500, textOf(answer, "Code") ?? "");
@@ -107,7 +113,8 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 				},
 				/** Without an error: the sweep finds what cannot be given up now. */
 				async abort(): Promise<void> {
-					await client.text({ method: "DELETE", key, query: { uploadId }, once: true }).catch(() => {});
+					const q = { key, query: { uploadId }, once: true, answerMs: REMOVAL_MS };
+					await client.text({ method: "DELETE", ...q }).catch(() => {});
 				},
 			};
 		},
@@ -146,8 +153,10 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 			};
 		},
 
+		/** Sent only once. */
 		async remove(object: string, signal?: AbortSignal): Promise<void> {
-			await tried("DELETE", () => orMissing(() => client.text({ method: "DELETE", key: keyOf(object), signal })));
+			const q = { key: keyOf(object), signal, once: true, answerMs: REMOVAL_MS };
+			await tried("DELETE", () => orMissing(() => client.text({ method: "DELETE", ...q })));
 		},
 
 		/** Names of all objects, by page. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Agent, Dispatcher } from "undici";
 import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
 import type { Clock } from "../../../kernel/system/clock.ts";
-import { isPassing, Refusal, unavailable } from "./refusal.ts";
+import { isPassing, isTimeout, Refusal, unavailable } from "./refusal.ts";
 import type { BucketSettings } from "./settings.ts";
 import { NO_BODY, queryText, signedHeaders } from "./sign.ts";
 import { textOf } from "./xml.ts";
@@ -12,10 +12,8 @@ import { textOf } from "./xml.ts";
 const RETRY_MS = [200, 1000, 3000] as const;
 
 const CONNECT_MS = 10_000;
-/** For which a connection may be silent while a body is sent or received, ms. */
+/** For which a connection may be silent, also before an answer, ms. */
 const IDLE_MS = 30_000;
-/** The server may need this to put the parts of a large file together, ms. */
-const ANSWER_MS = 120_000;
 
 const SLICE_BYTES = 256 * 1024;
 
@@ -34,6 +32,8 @@ export interface BucketRequest {
 	signal?: AbortSignal | undefined;
 	/** It is sent only once. */
 	once?: boolean;
+	/** The connection may be silent for so long before the answer, ms. */
+	answerMs?: number;
 }
 
 export type Answer = Dispatcher.ResponseData;
@@ -50,10 +50,10 @@ export function bucketClient(settings: BucketSettings, clock: Pick<Clock, "sleep
 	const opened = (): Promise<Agent> =>
 		(agent ??= import("undici").then(
 			({ Agent: Made }) =>
-				new Made({ connect: { timeout: CONNECT_MS }, headersTimeout: ANSWER_MS, bodyTimeout: IDLE_MS }),
+				new Made({ connect: { timeout: CONNECT_MS }, headersTimeout: IDLE_MS, bodyTimeout: IDLE_MS }),
 		));
 
-	async function send({ method, key, query = {}, body, range, signal }: BucketRequest): Promise<Answer> {
+	async function send({ method, key, query = {}, body, range, signal, answerMs }: BucketRequest): Promise<Answer> {
 		const path = key === "" ? base : `${base}/${key}`;
 		const payload = body ? await sha256(body) : NO_BODY;
 		const signed = signedHeaders({ method, host, path, query, payload }, settings, clock.wall());
@@ -69,6 +69,7 @@ export function bucketClient(settings: BucketSettings, clock: Pick<Clock, "sleep
 			},
 			...(body && body.length > 0 && { body: slices(body) }),
 			...(signal && { signal }),
+			...(answerMs !== undefined && { headersTimeout: answerMs }),
 		});
 		if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
 		const text = await read(answer, MOST_ERROR_BYTES);
@@ -82,8 +83,9 @@ export function bucketClient(settings: BucketSettings, clock: Pick<Clock, "sleep
 				return await use(await send(q));
 			} catch (error) {
 				if (q.signal?.aborted) throw new StoreUnavailable("closed", `The call of the bucket ${name} was given up.`);
-				if (q.once || repeats === RETRY_MS.length || !isPassing(error))
-					throw error instanceof Refusal && !isPassing(error) ? error : unavailable(error, name, q.method);
+				if (error instanceof Refusal && !isPassing(error)) throw error;
+				const isLast = q.once || repeats === RETRY_MS.length || isTimeout(error);
+				if (isLast || !isPassing(error)) throw unavailable(error, name, q.method);
 			}
 			await clock.sleep(RETRY_MS[repeats]!, q.signal);
 		}

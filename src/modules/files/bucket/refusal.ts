@@ -31,6 +31,15 @@ function connectionFault(error: unknown): string | undefined {
 	return typeof code === "string" && !OWN_FAULTS.has(code) ? code : undefined;
 }
 
+const TIMEOUTS: ReadonlySet<unknown> = new Set([
+	...["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT"],
+]);
+
+/** Whether the bucket was silent for as long as it may be. */
+export function isTimeout(error: unknown): boolean {
+	return TIMEOUTS.has((error as { code?: unknown }).code);
+}
+
 /** Whether the same request may succeed soon. */
 export function isPassing(error: unknown): boolean {
 	if (error instanceof Refusal) return PASSING_STATUS.has(error.status) || PASSING_CODES.has(error.code);

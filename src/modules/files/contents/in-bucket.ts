@@ -115,7 +115,10 @@ function writer(bucket: Bucket, id: string, done: () => void): ContentWriter {
 		async finish() {
 			await blocks.end();
 			if (upload) await upload.complete();
-			else if (!isPut) await bucket.put(id, Buffer.alloc(0), dropped.signal);
+			else if (!isPut) {
+				isPut = true;
+				await bucket.put(id, Buffer.alloc(0), dropped.signal);
+			}
 		},
 		done,
 		async drop() {
@@ -123,7 +126,7 @@ function writer(bucket: Bucket, id: string, done: () => void): ContentWriter {
 			dropped.abort();
 			await upload?.abort();
 			// The sweep finds what cannot be removed now.
-			await bucket.remove(id).catch(() => {});
+			if (upload || isPut) await bucket.remove(id).catch(() => {});
 		},
 	};
 }
