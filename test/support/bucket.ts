@@ -57,7 +57,14 @@ export async function startBucket() {
 		port: proxyPort,
 		secret: secretKey,
 		/** `files.bucket` of a service that has its files here. */
-		settings: { url, name: BUCKET, prefix: "test/", accessKeyId: keyId, secretAccessKey: secretKey },
+		settings: {
+			url,
+			name: BUCKET,
+			region: "us-east-1",
+			prefix: "test/",
+			accessKeyId: keyId,
+			secretAccessKey: secretKey,
+		},
 		/** Method and path of each request that arrived. */
 		asked,
 		/** Refuses requests from now on, by method and path; without an argument none. */

@@ -274,7 +274,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
 	...moduleRows("files", {
-		"bucket/client.ts": ["undici"],
+		"bucket/client.ts": ["node:stream", "undici"],
 		"bucket/settings.ts": ["node:path"],
 		"contents/folder.ts": ["node"],
 	}),

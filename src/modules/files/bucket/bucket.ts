@@ -129,6 +129,7 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 			});
 			if (answer === "cut off") return await unread(object);
 			if (!answer) return undefined;
+			const bytes = Number(/\/(\d+)$/.exec(String(answer.headers["content-range"]))?.[1]);
 			async function* pieces(): AsyncGenerator<Uint8Array, void> {
 				let at = range.start;
 				for (let resumes = 0; at < range.end; resumes += 1) {
@@ -147,7 +148,7 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 				}
 			}
 			return {
-				bytes: Number(/\/(\d+)$/.exec(String(answer.headers["content-range"]))?.[1]),
+				bytes,
 				[Symbol.asyncIterator]: pieces,
 				close: async () => void (answer as Answer).body.destroy(),
 			};

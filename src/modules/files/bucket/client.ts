@@ -1,5 +1,6 @@
 /** Sends requests to the bucket: signed, in path style, with Content-Length, repeated a few times (D61). */
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
 import { StoreUnavailable } from "../../../kernel/store/contract/store.ts";
 import type { Clock } from "../../../kernel/system/clock.ts";
@@ -67,7 +68,7 @@ export function bucketClient(settings: BucketSettings, clock: Pick<Clock, "sleep
 				...(range !== undefined && { range }),
 				...(hasBody && { "content-length": String(body?.length ?? 0) }),
 			},
-			...(body && body.length > 0 && { body: slices(body) }),
+			...(body && body.length > 0 && { body: Readable.from(slices(body), { objectMode: false }) }),
 			...(signal && { signal }),
 			...(answerMs !== undefined && { headersTimeout: answerMs }),
 		});

@@ -22,13 +22,13 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
 ]);
 const FULL_CODES: ReadonlySet<string> = new Set(["QuotaExceeded", "EntityTooLarge", "XMinioStorageFull"]);
 
-/** Codes of undici for which the request itself is at fault. */
-const OWN_FAULTS: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);
+/** Codes of undici and Node for which the request itself is at fault. */
+const OWN_FAULT = /^(?:UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$|ERR_(?!SSL_|TLS_))/;
 
 /** Connections that failed: errors of sockets, of TLS and of undici. */
 function connectionFault(error: unknown): string | undefined {
 	const { code } = error as { code?: unknown };
-	return typeof code === "string" && !OWN_FAULTS.has(code) ? code : undefined;
+	return typeof code === "string" && !OWN_FAULT.test(code) ? code : undefined;
 }
 
 const TIMEOUTS: ReadonlySet<unknown> = new Set([

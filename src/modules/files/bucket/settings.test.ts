@@ -4,7 +4,10 @@ import { loadConfig } from "../../../kernel/config/config.ts";
 import { MODULES } from "../../index.ts";
 import type { FilesSettings } from "../settings.ts";
 
-const FILES: Readonly<Record<string, string>> = { "/etc/secret": "of a file\n".replaceAll(" ", "-"), "/etc/empty": "\n" };
+const FILES: Readonly<Record<string, string>> = {
+	"/etc/secret": "of a file\n".replaceAll(" ", "-"),
+	"/etc/empty": "\n",
+};
 const GIVEN = { url: "https://s3.example.com/", name: "kept", accessKeyId: "AKID", secretAccessKey: "${SECRET}" };
 
 function load(bucket: object, more: object = {}, env: Record<string, string> = { SECRET: "of-a-variable" }) {
