@@ -124,7 +124,7 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 			if (range.start >= range.end) return await unread(object);
 			let answer = await getRange(object, range).catch((error: unknown) => {
 				const { cause } = error as Error;
-				if (cause instanceof Refusal && cause.status === 416) return "cut off";
+				if (cause instanceof Refusal && cause.status === 416) return "cut off" as const;
 				throw error;
 			});
 			if (answer === "cut off") return await unread(object);

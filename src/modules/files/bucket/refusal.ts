@@ -49,7 +49,7 @@ export function isPassing(error: unknown): boolean {
 /** What the operator can do about an answer to a request that needs the right. */
 export function adviceOf({ status, code }: Refusal, right: string): string {
 	if (code === "RequestTimeTooSkewed") return "Set the clock of this machine right.";
-	if (code === "SignatureDoesNotMatch") return "Correct files.bucket.secretAccessKey.";
+	if (code === "SignatureDoesNotMatch") return "Correct files.bucket.accessKeyId and files.bucket.secretAccessKey.";
 	if (code === "InvalidAccessKeyId") return "Correct files.bucket.accessKeyId.";
 	if (code === "NoSuchBucket") return "Create the bucket, or correct files.bucket.name.";
 	if (status === 301 || status === 307 || code === "AuthorizationHeaderMalformed")

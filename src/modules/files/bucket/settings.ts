@@ -47,8 +47,7 @@ export const BUCKET_SCHEMA = {
 		prefix: {
 			type: "string",
 			pattern: "^(?:[A-Za-z0-9._-]{1,64}/){0,8}$",
-			default: "",
-			description: "Folder in the bucket; below it each store has a folder of its own.",
+			description: "Folder in the bucket; below it each store has a folder of its own. Default: none.",
 			examples: ["sluice/"],
 			"x-message": "must be names with a slash behind each, such as sluice/.",
 		},

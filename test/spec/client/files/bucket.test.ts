@@ -1,6 +1,7 @@
 /** Files in a bucket of the operator (D61). */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { BUCKET, startBucket } from "../../../support/bucket.ts";
@@ -43,9 +44,13 @@ const sent = (content: string) =>
 		["file", new File([content], "a.bin")],
 	]);
 
-async function range(id: string, bytes: string): Promise<Buffer> {
+async function ask(id: string, bytes: string): Promise<Response> {
 	const headers = { authorization: `Bearer ${KEY}`, range: `bytes=${bytes}` };
-	const answer = await fetch(`${service.url}/v2/ep/openai/v1/files/${id}/content`, { headers });
+	return await fetch(`${service.url}/v2/ep/openai/v1/files/${id}/content`, { headers });
+}
+
+async function range(id: string, bytes: string): Promise<Buffer> {
+	const answer = await ask(id, bytes);
 	expect(answer.status).toBe(206);
 	return Buffer.from(await answer.arrayBuffer());
 }
@@ -187,6 +192,9 @@ describe("a bucket that fails", () => {
 		const other = await stored(Buffer.alloc(10));
 		await expect(contentOf(clientOf(service, "ep"), other.id)).rejects.toMatchObject({ code: "file_missing" });
 		bucket.refuse();
+		await bucket.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: keyOf(other.id), Body: "short" }));
+		for (const bytes of ["0-3", "8-9"])
+			expect(await (await ask(other.id, bytes)).json()).toMatchObject({ error: { code: "file_missing" } });
 		await clientOf(service, "ep").files.delete(other.id);
 	});
 });
