@@ -14,7 +14,7 @@ const ON_BOTH_STORES = [
 	"client/{idempotency,states,stream}",
 	"client/background/{background,stream}",
 	"client/batches/batches",
-	"client/files/{bounds,downloads,files,lent}",
+	"client/files/{bounds,bucket,downloads,files,lent}",
 	"client/job-files/job-files",
 	"client/webhooks/webhooks",
 	"s3/{objects,races,requests,uploads}",
