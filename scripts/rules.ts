@@ -286,9 +286,11 @@ export const RULES: readonly Rule[] = [
 		says: "Workers of an endpoint with files store them; each job shows its own, and pictures are links on request.",
 	},
 	{
-		id: "D62",
-		says: "A video is a job: it ends once, a failed one is answered with 200, and its bytes are those of its worker.",
 		id: "D61",
 		says: "A bucket of the operator can have the bytes of files: whole or not at all, with bounds, and no other place.",
+	},
+	{
+		id: "D62",
+		says: "A video is a job: it ends once, a failed one is answered with 200, and its bytes are those of its worker.",
 	},
 ];

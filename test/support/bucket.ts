@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { CreateBucketCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { credentialsOf } from "../../src/modules/s3/credentials.ts";
+import { credentialsOf } from "../../src/modules/s3/requests/credentials.ts";
 import { startService } from "./service.ts";
 
 /** How a request is refused: with an answer, or by a connection that is cut. */

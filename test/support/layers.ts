@@ -337,7 +337,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		...["background/members", "error-form", "failures", "file-answer", "form-input", "marked-job", "translation"].map(
 			(name) => `modules/openai/${name}.ts`,
 		),
-		...["errors", "get-object", "open", "request"].map((name) => `modules/s3/${name}.ts`),
+		...["errors", "objects/get-object", "open", "requests/request"].map((name) => `modules/s3/${name}.ts`),
 	]),
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),

@@ -8,9 +8,9 @@ import type { Kernel } from "../../kernel/module.ts";
 import { blocksOf, membersOf, partOf } from "../openai/background/members.ts";
 import { answeredAsFile, answerFile, decodedSize } from "../openai/file-answer.ts";
 import { singleResult } from "../openai/translation.ts";
-import { getObject } from "../s3/get-object.ts";
+import { getObject } from "../s3/objects/get-object.ts";
 import { filesOf } from "../s3/open.ts";
-import type { S3Request } from "../s3/request.ts";
+import type { S3Request } from "../s3/requests/request.ts";
 import { ERRORS } from "./errors.ts";
 import type { StoredVideo } from "./stored.ts";
 

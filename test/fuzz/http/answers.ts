@@ -3,16 +3,18 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
 import { operationIdOf } from "../../../scripts/api-page/openapi-operation.ts";
 import type { OpenApi, Operation, Response } from "../../../scripts/api-page/openapi-types.ts";
-import { isReservedPath } from "../../../src/kernel/core/endpoints/reserved-ids.ts";
-import { finderOf } from "../../../src/kernel/http/server/routes.ts";
+import { errorFormsOf, finderOf } from "../../../src/kernel/http/server/routes.ts";
 import { PROBLEM } from "../../../src/modules/management/error-form.ts";
+import { S3_ERRORS } from "../../../src/modules/s3/errors.ts";
 import { ROUTES } from "../../../src/modules/tables.ts";
 import { must, same } from "../target.ts";
 import type { Answer } from "./exchange.ts";
 
 const findRoutes = finderOf(ROUTES);
+const errorFormOf = errorFormsOf(ROUTES);
 
 const PROBLEM_TYPE = PROBLEM.media!;
+const S3_TYPE = S3_ERRORS.media!;
 
 /** A schema whose objects have no members but those it names. */
 function closed(schema: unknown): unknown {
@@ -50,10 +52,11 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 			throw new Error(`${key}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value).slice(0, 300)}`);
 	}
 
-	/** An answer without an operation: a refusal in one of the three forms, or that of OPTIONS. */
+	/** An answer without an operation: a refusal in one of the four forms, or that of OPTIONS. */
 	function refused(method: string, { status, headers, text }: Answer): void {
 		if (method === "OPTIONS" && status === 200) return same("body", text, "");
 		must(status >= 400, `status ${status} of no operation`);
+		if (headers["content-type"] === S3_TYPE) return must(/<Code>\w+<\/Code>/.test(text), text);
 		const { error, code, ...problem } = JSON.parse(text);
 		if (headers["content-type"] === PROBLEM_TYPE)
 			return must(problem.status === status && typeof problem.detail === "string", text);
@@ -64,8 +67,9 @@ export function answerChecker(document: OpenApi): CheckAnswer {
 	return ({ method, path, answer }) => {
 		const { status, headers, text } = answer;
 		// Bytes that cannot be parsed have no operation, whatever they look like.
-		const unreadable = status === 400 && headers["connection"] === "close" && JSON.parse(text).code === "bad_http";
-		const errorType = isReservedPath(path) && !unreadable ? PROBLEM_TYPE : "application/json";
+		const unreadable = status === 400 && headers["connection"] === "close" && text.includes('"code":"bad_http"');
+		const form = unreadable ? undefined : errorFormOf(path);
+		const errorType = form?.media ?? "application/json";
 		if (method !== "HEAD" && status >= 400) same("type", headers["content-type"], errorType);
 		const route = findRoutes(path)?.byMethod.get(method);
 		if (!route || method === "HEAD" || unreadable) return refusedOrHead(method, answer);

@@ -7,7 +7,7 @@ import { folderContents } from "../../../src/modules/files/contents/folder.ts";
 import { lentFiles } from "../../../src/modules/files/lent.ts";
 import { filesSettings } from "../../../src/modules/files/settings.ts";
 import { s3Settings } from "../../../src/modules/s3/settings.ts";
-import { createObjects, type Source } from "../../../src/modules/s3/store.ts";
+import { createObjects, type Source } from "../../../src/modules/s3/objects/store.ts";
 import { T0 } from "../../store/site.ts";
 
 export const BUCKET = "bucket";
