@@ -86,6 +86,28 @@ describe("at the same time", () => {
 		expect(await totals("ep")).toEqual([0, 0]);
 	});
 
+	it("D59: a read whose object is replaced or deleted before its bytes are opened has what is there then", async () => {
+		const client = clientOf(service, "ep");
+		const at = { Bucket, Key: "read" };
+		const put = (Body: string) => client.send(new PutObjectCommand({ ...at, Body }));
+		const get = async () => (await client.send(new GetObjectCommand(at))).Body!.transformToString();
+		const files = service.engine.kernel.hooks.files!;
+		const { open } = files;
+		const before = (change: () => Promise<unknown>): void => {
+			files.open = async (file, range) => {
+				files.open = open;
+				await change();
+				await files.remove(file.id);
+				return await open(file, range);
+			};
+		};
+		await put("first");
+		before(() => put("second"));
+		expect(await get()).toBe("second");
+		before(() => client.send(new DeleteObjectCommand(at)));
+		await expect(get()).rejects.toMatchObject({ name: "NoSuchKey" });
+	});
+
 	it("D59: of uploads that do not fit together some are stored, and never too many", async () => {
 		const client = clientOf(service, "full");
 		const put = (Key: string) => client.send(new PutObjectCommand({ Bucket, Key, Body: Buffer.alloc(3 * MB) }));

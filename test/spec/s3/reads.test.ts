@@ -2,7 +2,7 @@
 import { CopyObjectCommand, GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startService, type TestService } from "../../support/service.ts";
+import { call, startService, type TestService } from "../../support/service.ts";
 import { requestText, rawConnection } from "../raw-http.ts";
 import { answerTo, clientOf, credentials, rawClientOf } from "./s3-client.ts";
 
@@ -18,6 +18,16 @@ afterAll(() => service.end());
 
 const Bucket = "b";
 const linkTo = (Key = "k") => getSignedUrl(clientOf(service, "ep"), new GetObjectCommand({ Bucket, Key }));
+
+it("D59: only an admin key reads credentials", async () => {
+	for (const [scopes, status] of [
+		[["admin"], 200],
+		[["read", "write"], 401],
+	] as const) {
+		const { json } = await call(service.url, "/v1/keys", { body: { name: scopes[0], scopes } });
+		expect((await call(service.url, "/v1/endpoints/ep/s3", { key: json.key })).status).toBe(status);
+	}
+});
 
 describe("a read", () => {
 	it("D59: that is 304 has the headers of the object, and no length of another body", async () => {
