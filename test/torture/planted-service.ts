@@ -39,8 +39,10 @@ export interface Use {
 	operators?: number;
 	/** Clients upload files. */
 	files?: number;
-	/** S3 clients store objects, and the service is started again meanwhile. */
+	/** S3 clients store objects. */
 	objects?: number;
+	/** The service is started again meanwhile. */
+	restarts?: boolean;
 	/** Clients run batches, and the service is started again meanwhile. */
 	batches?: number;
 	/** Clients use background responses, as those do. */
@@ -49,7 +51,7 @@ export interface Use {
 
 /** Rules broken by a service with such a store. */
 export async function rulesOf(plant: Plant, names: readonly EndpointName[], use: Use = {}): Promise<string[]> {
-	const { ms = MS, operators = 0, files = 0, objects = 0, batches = 0, responses = 0 } = use;
+	const { ms = MS, operators = 0, files = 0, objects = 0, batches = 0, responses = 0, restarts = false } = use;
 	const place = folder();
 	const config = join(place.path, "sluice.yaml");
 	const file = JSON.stringify({ ...SETTINGS, endpoints: ENDPOINTS });
@@ -88,7 +90,7 @@ export async function rulesOf(plant: Plant, names: readonly EndpointName[], use:
 		const site = {
 			urls: () => [app.url],
 			end: () => Promise.resolve(),
-			...(operators + objects + batches + responses > 0 && { fault }),
+			...((restarts || operators + batches + responses > 0) && { fault }),
 		};
 		const { violations } = await torture({
 			site,
