@@ -135,7 +135,7 @@ export function openUploads(use: ObjectUse): (by: string, at: Stored) => Promise
 		const chance = random();
 		if (chance < ABORTED) {
 			await abort(upload);
-			// What is gone is not completed, and takes no part.
+			// What is removed is not completed, and takes no part.
 			if (random() < 0.5) await complete(upload, wanted);
 			else await sendPart(upload, parts[0]!);
 		} else if (chance < ABORTED + CONTESTED) await Promise.all([abort(upload), complete(upload, wanted)]);

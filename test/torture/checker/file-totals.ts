@@ -1,4 +1,4 @@
-/** The rule `file-totals`: an endpoint counts the files that it has, those of objects too, and their bytes (D56, D59). */
+/** The rule `file-totals`: an endpoint counts its files, those of objects too, and their bytes (D56, D59). */
 import type { FileTotalsOp } from "../history.ts";
 import type { Violation } from "./job-history.ts";
 

@@ -75,8 +75,8 @@ describe("the checker finds of uploads", () => {
 	it.each<[string, string, Made]>([
 		["object-kept", "a completed one that is missing", missing(complete(sent()))],
 		["object-whole", "a completed one without a part", shown(complete(sent()), { content: "p", etag: "a md5" })],
-		["upload-kept", "one that is gone before its completion", complete(sent(), GONE)],
-		["upload-kept", "one that is gone while parts are sent", part(sent(), 3, "r", GONE)],
+		["upload-kept", "one that is missing before its completion", complete(sent(), GONE)],
+		["upload-kept", "one that is missing while parts are sent", part(sent(), 3, "r", GONE)],
 		["upload-kept", "an acknowledged part that is missing", complete(sent(), BAD_PART)],
 		[
 			"upload-kept",

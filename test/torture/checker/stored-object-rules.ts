@@ -1,6 +1,6 @@
 /**
- * Rules of objects of S3 clients (D59). Each put has a content of its own, so that what is read says which put it is of.
- * - `object-kept`: what was acknowledged is there until it is overwritten or deleted; what was deleted stays away
+ * Rules of objects of S3 clients (D59). Each put has a content of its own, so that what is read says whose it is.
+ * - `object-kept`: what was acknowledged is there until it is overwritten or deleted; what was deleted does not come back
  * - `object-whole`: bytes are those of one put, copy or completed upload, whole
  * - `object-etag`: an ETag is that of the bytes
  * - `object-condition`: `If-None-Match: *` stores where nothing is, and only there

@@ -46,7 +46,7 @@ export class UploadHistory {
 	private judgeOne(op: UploadOp): void {
 		if (op.result === "ok") this.judgeEnd(op);
 		else if (op.result === "fail" && op.error === BAD_PART) this.judgeParts(op);
-		else if (op.result === "fail" && op.error === GONE && op.how !== "abort") this.judgeGone(op);
+		else if (op.result === "fail" && op.error === GONE && op.how !== "abort") this.judgeMissing(op);
 	}
 
 	/** What ended it, and was not the same completion. */
@@ -70,11 +70,11 @@ export class UploadHistory {
 		if (op.parts!.every(isThere)) this.violates("upload-kept", "an acknowledged part is missing", op);
 	}
 
-	/** An upload is gone only after an end that may have been, and its completion only with its object. */
-	private judgeGone(op: UploadOp): void {
+	/** An upload is missing only after an end that may have been, and its completion only with its object. */
+	private judgeMissing(op: UploadOp): void {
 		const isBefore = (each: UploadOp): boolean => each !== op && each.from < op.to;
 		const ends = this.ops.filter((each) => isEnd(each) && isBefore(each));
-		if (!ends.some(({ result }) => result !== "fail")) return this.violates("upload-kept", "it is gone", op);
+		if (!ends.some(({ result }) => result !== "fail")) return this.violates("upload-kept", "it is missing", op);
 		if (op.how !== "complete" || ends.some(({ how, result }) => how === "abort" && result !== "fail")) return;
 		const done = this.object.completionsOf(op.upload).find(({ result, to }) => result === "ok" && to < op.from);
 		if (done && !this.object.mayHaveChanged(done, op))

@@ -16,8 +16,8 @@ export type KnownFiles = ReadonlyMap<string, ExpectedFile>;
 const LIMIT = 10_000;
 
 /**
- * `path` is that of the database, `others` are files of batches and objects. Totals of all endpoints are checked, also of those
- * without files. What is wrong; empty when nothing is.
+ * `path` is that of the database, `others` are files of batches and objects. Totals of all endpoints are checked, also
+ * of those without files. What is wrong; empty when nothing is.
  */
 export async function wrongFiles(
 	path: string,

@@ -29,7 +29,7 @@ describe.runIf(HAS_STRACE)("a traced store", () => {
 	const lose = (steps: readonly Step[], most: number): Promise<Losses> =>
 		losePower(place, { ...run, steps, most, random: random(1) });
 
-	it("D17, D56, D57, D59: has every acknowledged job, result, chunk, file, object and batch after a loss of power", async () => {
+	it("D17, D56, D57, D59: has every acknowledged job, result, chunk, file, object and batch", async () => {
 		const { violations, states, jobs, files, objects, uploads, batches } = await lose(run.steps, 60);
 		expect(violations).toEqual([]);
 		expect(states).toBeGreaterThan(20);
