@@ -20,6 +20,8 @@ function kept(endpoint: string, bucket: string, key: string) {
 	return { endpoint, bucket: HIDDEN, key: `${bucket}/${key}/${copies}`, createdAt: 0, headers: undefined };
 }
 
+const reversed = (text: string): string => Array.from(text).toReversed().join("");
+
 it("a service without a bug breaks no rule", { timeout: 60_000 }, async () => {
 	expect(await rulesOf(() => ({}), ["purge"], { ms: 5000, objects: CLIENTS, restarts: true })).toEqual([]);
 });
@@ -63,7 +65,15 @@ it.each<[string, string, Plant]>([
 	[
 		"object-whole",
 		"loses the last part of an upload",
-		({ objects }) => ({ objects: { complete: (q) => objects.complete({ ...q, parts: q.parts.slice(0, 1) }) } }),
+		({ objects }) => ({
+			objects: {
+				complete({ object, parts, ...q }) {
+					// Totals are those of the ETag: a violation of theirs would be found first.
+					const etag = object.etag.replace(/\d+$/, "1");
+					return objects.complete({ ...q, object: { ...object, etag }, parts: parts.slice(0, 1) });
+				},
+			},
+		}),
 	],
 	[
 		"object-whole",
@@ -81,7 +91,7 @@ it.each<[string, string, Plant]>([
 		"object-etag",
 		"stores another ETag",
 		({ objects }) => ({
-			objects: { put: (q) => objects.put({ ...q, object: { ...q.object, etag: "0".repeat(32) } }) },
+			objects: { put: (q) => objects.put({ ...q, object: { ...q.object, etag: reversed(q.object.etag) } }) },
 		}),
 	],
 	[
@@ -98,14 +108,14 @@ it.each<[string, string, Plant]>([
 	],
 	[
 		"object-list",
-		"leaves the last object out of some lists",
+		"leaves the last object out of some short lists",
 		({ objects }) => {
 			const some = every(2);
 			return {
 				objects: {
 					async list(q) {
 						const page = await objects.list(q);
-						return some() ? { ...page, objects: page.objects.slice(0, -1) } : page;
+						return q.limit < 100 && some() ? { ...page, objects: page.objects.slice(0, -1) } : page;
 					},
 				},
 			};

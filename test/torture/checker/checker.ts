@@ -21,7 +21,7 @@ import { fileTotals } from "./file-totals.ts";
 import { JobHistory, type Violation } from "./job-history.ts";
 import { JOB_RULES } from "./job-rules.ts";
 import { countsOfLate, LATE_RULES, type LateReports } from "./late-rules.ts";
-import { ObjectHistory } from "./object-rules.ts";
+import { type ObjectHistory, objectHistory } from "./object-rules.ts";
 import { RESPONSE_RULES } from "./response-rules.ts";
 import { RETURN_RULES } from "./return-rules.ts";
 import { STORED, StoredObjectHistory } from "./stored-object-rules.ts";
@@ -158,7 +158,7 @@ export function checker(): Checker {
 		let object = objects.get(id);
 		if (!object) {
 			const isStored = id.startsWith(STORED);
-			object = isStored ? new StoredObjectHistory(id, report, isAborted) : new ObjectHistory(id, report);
+			object = isStored ? new StoredObjectHistory(id, report, isAborted) : objectHistory(id, report);
 			objects.set(id, object);
 		}
 		return object;

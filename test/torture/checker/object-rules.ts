@@ -13,9 +13,12 @@ export class ObjectHistory {
 	private judgedTo = 0;
 	private readonly object: string;
 	protected readonly report: (violation: Violation) => void;
+	/** The rule that an operation breaks. */
+	private readonly ruleOf: (op: ChangeOp | ShownOp) => string;
 
-	constructor(object: string, report: (violation: Violation) => void) {
+	constructor(object: string, report: (violation: Violation) => void, ruleOf: (op: ChangeOp | ShownOp) => string) {
 		this.object = object;
+		this.ruleOf = ruleOf;
 		this.report = report;
 	}
 
@@ -45,11 +48,6 @@ export class ObjectHistory {
 		const made = this.changes.findLast((each) => each.how !== "delete" && isDone(each) && each.to < op.from);
 		if (!made || this.changes.some((each) => each.how === "delete" && mayLieBetween(made, each, op))) return;
 		this.violates("an object is missing that was not deleted", made, op);
-	}
-
-	/** The rule that the operation breaks. */
-	protected ruleOf(_: ChangeOp | ShownOp): string {
-		return this.object.startsWith("file ") ? "file-kept" : "change-kept";
 	}
 
 	protected judgeMembers(op: ShownOp): void {
@@ -93,6 +91,11 @@ export class ObjectHistory {
 	protected violates(what: string, ...lines: (ChangeOp | ShownOp)[]): void {
 		this.report({ rule: this.ruleOf(lines.at(-1)!), what: `${this.object}: ${what}`, lines });
 	}
+}
+
+/** The history of what operators change, or of a file. */
+export function objectHistory(object: string, report: (violation: Violation) => void): ObjectHistory {
+	return new ObjectHistory(object, report, () => (object.startsWith("file ") ? "file-kept" : "change-kept"));
 }
 
 /** Whether the object existed before the creation: of two creations one was the second. */

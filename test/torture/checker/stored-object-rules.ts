@@ -1,6 +1,7 @@
 /**
  * Rules of objects of S3 clients (D59). Each put has a content of its own, so that what is read says whose it is.
- * - `object-kept`: what was acknowledged is there until it is overwritten or deleted; what was deleted does not come back
+ * - `object-kept`: what was acknowledged is there until it is overwritten or deleted; what was deleted does not come
+ *   back
  * - `object-whole`: bytes are those of one put, copy or completed upload, whole
  * - `object-etag`: an ETag is that of the bytes
  * - `object-condition`: `If-None-Match: *` stores where nothing is, and only there
@@ -20,7 +21,7 @@ export class StoredObjectHistory extends ObjectHistory {
 	private readonly isAborted: (upload: string) => boolean;
 
 	constructor(object: string, report: (violation: Violation) => void, isAborted: (upload: string) => boolean) {
-		super(object, report);
+		super(object, report, ruleOf);
 		this.isAborted = isAborted;
 	}
 
@@ -31,11 +32,6 @@ export class StoredObjectHistory extends ObjectHistory {
 
 	completionsOf(upload: string): ChangeOp[] {
 		return this.changes.filter((each) => each.upload === upload);
-	}
-
-	protected override ruleOf(op: ChangeOp | ShownOp): string {
-		if (op.op === "change") return op.how === "create" ? "object-condition" : "object-kept";
-		return op.how === undefined ? "object-kept" : `object-${op.how}`;
 	}
 
 	/** All members of what is shown are of one put. */
@@ -72,6 +68,12 @@ export class StoredObjectHistory extends ObjectHistory {
 		const [object] = lines.flatMap((line) => line?.object ?? []);
 		this.report({ rule, what: `${object}: ${what}`, lines: lines.filter((line) => line !== undefined) });
 	}
+}
+
+/** What it breaks if it does not follow what was put and deleted. */
+function ruleOf(op: ChangeOp | ShownOp): string {
+	if (op.op === "change") return op.how === "create" ? "object-condition" : "object-kept";
+	return op.how === undefined ? "object-kept" : `object-${op.how}`;
 }
 
 const has = (sets: Members, members: Members): boolean =>
