@@ -17,6 +17,8 @@ let bucket: Awaited<ReturnType<typeof startBucket>>;
 let service: TestService;
 beforeAll(async () => {
 	bucket = await startBucket();
+});
+beforeAll(async () => {
 	service = await serviceWith(bucket.settings);
 });
 afterAll(async () => {
