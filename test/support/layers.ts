@@ -273,11 +273,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 	}),
 	"modules/console/commands.ts": [...commandsOf("console"), "cli/commands/jobs/short-id.ts"],
 	"modules/console/session-commands.ts": commandsOf("console"),
-	...moduleRows("files", {
-		"bucket/client.ts": ["node:stream", "undici"],
-		"bucket/settings.ts": ["node:path"],
-		"contents/folder.ts": ["node"],
-	}),
+	...moduleRows("files", { "bucket/": ["node:path", "node:stream", "undici"], "contents/folder.ts": ["node"] }),
 	"modules/files/commands/": commandsOf("files"),
 	...moduleRows("gpus", {}, [
 		"kernel/engine/workers/worker-registry.ts",
@@ -383,11 +379,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"modules/http-workers/member.ts",
 		"modules/s3/workers/member.ts",
 	],
-	"modules/module.ts": [
-		"type cli/framework/command.ts",
-		"kernel/module.ts",
-		...["core/finding", "lib/ids", "system/clock"].map((name) => `type kernel/${name}.ts`),
-	],
+	"modules/module.ts": ["type cli/framework/command.ts", "kernel/module.ts", "type kernel/"],
 	"modules/tables.ts": [
 		"modules/index.ts",
 		"kernel/module-host.ts",

@@ -105,8 +105,10 @@ async function checkSetup(connection: Connection, { config: file, store }: FlagV
 /** `settings`: by name of the module. */
 async function moduleFindings(settings: Readonly<Record<string, unknown>>): Promise<Finding[]> {
 	const q = { clock: systemClock, random: randomBytes };
-	const found = MODULES.map(({ name, doctor: check }) => settings[name] !== undefined && check?.(settings[name], q));
-	return (await Promise.all(found)).flatMap((each) => each || []);
+	const found = MODULES.map(async ({ name, doctor: check }) =>
+		settings[name] === undefined ? [] : ((await check?.(settings[name], q)) ?? []),
+	);
+	return (await Promise.all(found)).flat();
 }
 
 function isLoopback(base: string): boolean {

@@ -2,25 +2,16 @@
 import type { ByteRange } from "../../../kernel/engine/stored-files.ts";
 import type { Clock } from "../../../kernel/system/clock.ts";
 import { type Answer, bucketClient } from "./client.ts";
+import { type BucketPieces, piecesOf } from "./download.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import type { BucketSettings } from "./settings.ts";
+import { beginUpload, type Upload } from "./upload.ts";
 import { elementsOf, textOf } from "./xml.ts";
 
-/** Times that a download goes on after its connection broke without a byte of progress. */
-const RESUMES = 3;
-
-/** The server may need this to put the parts of a large file together, ms. */
-const COMPLETION_MS = 120_000;
 /** Deletions have callers who wait, and are repeated by the sweep, ms. */
 const REMOVAL_MS = 10_000;
 
 export type Bucket = ReturnType<typeof openBucket>;
-
-export interface BucketPieces extends AsyncIterable<Uint8Array> {
-	/** Of the whole object. */
-	bytes: number;
-	close(): Promise<void>;
-}
 
 /** All calls throw `StoreUnavailable`. `folder`: of this store, below the prefix, with a slash at its end. */
 export function openBucket(settings: BucketSettings, folder: string, clock: Pick<Clock, "sleep" | "wall">) {
@@ -81,77 +72,29 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 		put,
 
 		/** Begins an object of several parts, which is seen when it is completed. */
-		async begin(object: string, signal: AbortSignal) {
-			const key = keyOf(object);
-			const { text } = await tried("POST", () => client.text({ method: "POST", key, query: { uploads: "" }, signal }));
-			const uploadId = textOf(text, "UploadId") ?? "";
-			if (uploadId === "") throw unavailable(new Refusal(200, "NoUploadId"), name, "POST");
-			const etags: string[] = [];
-			let bytes = 0;
-			return {
-				/** Sends the next part. `body` must stay as it is until then. */
-				async part(body: Uint8Array): Promise<void> {
-					const query = { uploadId, partNumber: String(etags.length + 1) };
-					const { headers } = await tried("PUT", () => client.text({ method: "PUT", key, query, body, signal }));
-					etags.push(String(headers["etag"]));
-					bytes += body.length;
-				},
-				async complete(): Promise<void> {
-					const body = Buffer.from(completion(etags));
-					await tried("POST", async () => {
-						try {
-							const q = { key, query: { uploadId }, body, signal, answerMs: COMPLETION_MS };
-							const { text: answer } = await client.text({ method: "POST", ...q });
-							if (answer.includes("CompleteMultipartUploadResult")) return;
-							// S3 begins the answer before it knows the outcome.
-							throw new Refusal(500, textOf(answer, "Code") ?? "");
-						} catch (error) {
-							// The answer to an earlier try may have been lost.
-							if ((await sizeOf(object).catch(() => undefined)) !== bytes) throw error;
-						}
-					});
-				},
-				/** Without an error: the sweep finds what cannot be given up now. */
-				async abort(): Promise<void> {
-					const q = { key, query: { uploadId }, once: true, answerMs: REMOVAL_MS };
-					await client.text({ method: "DELETE", ...q }).catch(() => {});
-				},
-			};
-		},
+		begin: (object: string, signal: AbortSignal): Promise<Upload> =>
+			beginUpload(client, { name, key: keyOf(object), signal, sizeOf: () => sizeOf(object) }),
 
 		/** Undefined if there is no such object. A connection that breaks in the middle is made again. */
 		async get(object: string, range: ByteRange): Promise<BucketPieces | undefined> {
 			if (range.start >= range.end) return await unread(object);
-			let answer = await getRange(object, range).catch((error: unknown) => {
+			const answer = await getRange(object, range).catch((error: unknown) => {
 				const { cause } = error as Error;
 				if (cause instanceof Refusal && cause.status === 416) return "cut off" as const;
 				throw error;
 			});
 			if (answer === "cut off") return await unread(object);
-			if (!answer) return undefined;
-			const bytes = Number(/\/(\d+)$/.exec(String(answer.headers["content-range"]))?.[1]);
-			async function* pieces(): AsyncGenerator<Uint8Array, void> {
-				let at = range.start;
-				for (let resumes = 0; at < range.end; resumes += 1) {
-					try {
-						for await (const piece of (answer as Answer).body as AsyncIterable<Buffer>) {
-							at += piece.length;
-							resumes = 0;
-							yield piece;
-						}
-						if (at < range.end) throw Object.assign(new Error("It ended early."), { code: "UND_ERR_SOCKET" });
-					} catch (error) {
-						if (resumes === RESUMES) throw unavailable(error, name, "GET");
-						answer = await getRange(object, { start: at, end: range.end });
-						if (!answer) throw unavailable(new Refusal(404, "NoSuchKey"), name, "GET");
-					}
-				}
-			}
-			return {
-				bytes,
-				[Symbol.asyncIterator]: pieces,
-				close: async () => void (answer as Answer).body.destroy(),
-			};
+			return (
+				answer &&
+				piecesOf(answer, range, {
+					async again(start) {
+						const rest = await getRange(object, { start, end: range.end });
+						if (rest) return rest;
+						throw unavailable(new Refusal(404, "NoSuchKey"), name, "GET");
+					},
+					fault: (error) => unavailable(error, name, "GET"),
+				})
+			);
 		},
 
 		/** Sent only once. */
@@ -191,12 +134,4 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 
 		close: () => client.close(),
 	};
-}
-
-function completion(etags: readonly string[]): string {
-	const parts = etags.map(
-		(etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag.replaceAll('"', "&quot;")}</ETag></Part>`,
-	);
-	const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
-	return `<CompleteMultipartUpload xmlns="${namespace}">${parts.join("")}</CompleteMultipartUpload>`;
 }
