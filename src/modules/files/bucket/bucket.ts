@@ -52,7 +52,7 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 		tried("GET", () =>
 			orMissing(async () => {
 				const answer = await client.open({ method: "GET", key: keyOf(object), range: `bytes=${start}-${end - 1}` });
-				// The loop that reads it reports an error, and nobody needs that of a body which is given up.
+				// The loop that reads it reports an error; that of a body which is given up says nothing.
 				answer.body.on("error", () => {});
 				if (answer.statusCode === 206) return answer;
 				answer.body.destroy();

@@ -13,7 +13,7 @@ import { textOf } from "./xml.ts";
 const RETRY_MS = [200, 1000, 3000] as const;
 
 const CONNECT_MS = 10_000;
-/** For which a connection may be silent, also before an answer, ms. */
+/** A connection may be silent for this time, also before an answer, ms. */
 const IDLE_MS = 30_000;
 
 const SLICE_BYTES = 256 * 1024;
@@ -33,7 +33,7 @@ export interface BucketRequest {
 	signal?: AbortSignal | undefined;
 	/** It is sent only once. */
 	once?: boolean;
-	/** The connection may be silent for so long before the answer, ms. */
+	/** The connection may be silent for this time before the answer, ms. */
 	answerMs?: number;
 }
 

@@ -46,7 +46,7 @@ async function probed(bucket: ReturnType<typeof openBucket>): Promise<Finding[]>
 			await work();
 		} catch (error) {
 			findings.push(problem("bucket", (error as Error).message, fixOf(error as Error, right)));
-			// Nothing was written, or the bucket is away.
+			// Nothing was written, or the bucket does not answer.
 			if (right === rights[0]![0] && findings.length === 1) break;
 		}
 	}

@@ -6,7 +6,7 @@ import type { Answer } from "./client.ts";
 const RESUMES = 3;
 
 export interface BucketPieces extends AsyncIterable<Uint8Array> {
-	/** Of the whole object. */
+	/** Size of the whole object. */
 	bytes: number;
 	close(): Promise<void>;
 }

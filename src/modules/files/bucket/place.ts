@@ -13,7 +13,7 @@ const ID_LENGTH = 36;
 interface Place {
 	/** {@link ID_LENGTH} random characters. */
 	id: string;
-	/** Of the bucket, for people. */
+	/** Name of the bucket, for people. */
 	name: string;
 	/** Whether the bucket has the object. */
 	isMarked: boolean;
@@ -52,7 +52,7 @@ export async function confirmBucket({ store, newId }: Context, bucket: Bucket): 
 	}
 }
 
-/** For a service without a bucket. Throws `Misplaced`, `StoreUnavailable`. */
+/** Checks that a service without a bucket never had one. Throws `Misplaced`, `StoreUnavailable`. */
 export async function confirmNoBucket({ store }: Pick<Kernel, "store">): Promise<void> {
 	const from = await store.documents.read(PLACE_DOCUMENT);
 	const place = read(from);

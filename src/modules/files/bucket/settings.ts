@@ -4,7 +4,7 @@ import type { SettingsSource } from "../../../kernel/config/module-settings.ts";
 import type { Schema } from "../../../kernel/lib/schema.ts";
 
 export interface BucketSettings {
-	/** Without a slash at its end. */
+	/** Address without a slash at its end. */
 	url: string;
 	name: string;
 	region: string;

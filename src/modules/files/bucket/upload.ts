@@ -5,7 +5,7 @@ import { textOf } from "./xml.ts";
 
 /** The server may need this to put the parts of a large file together, ms. */
 const COMPLETION_MS = 120_000;
-/** Nobody waits for it longer, and the sweep repeats it, ms. */
+/** The sweep repeats what takes longer, ms. */
 const ABORT_MS = 10_000;
 
 export type Upload = Awaited<ReturnType<typeof beginUpload>>;
@@ -54,7 +54,7 @@ export async function beginUpload(
 			bytes += body.length;
 		},
 		complete: () => tried("POST", complete),
-		/** Without an error: the sweep finds what cannot be given up now. */
+		/** Throws nothing: the sweep finds what cannot be given up now. */
 		async abort(): Promise<void> {
 			const q = { key, query: { uploadId }, once: true, answerMs: ABORT_MS };
 			await client.text({ method: "DELETE", ...q }).catch(() => {});

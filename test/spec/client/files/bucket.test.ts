@@ -233,7 +233,7 @@ describe("the place of files", () => {
 		await begin(other, async (own) => expect(await idsOf(own)).toEqual([]));
 	});
 
-	it("D61: a bucket that is away at the start is no reason not to start", async () => {
+	it("D61: a bucket that does not answer at the start is no reason not to start", async () => {
 		bucket.refuse(() => ({ status: 403, code: "AccessDenied" }));
 		const own = await serviceWith(bucket.settings);
 		onTestFinished(() => own.end());
