@@ -182,6 +182,7 @@ describe("errors in /openapi.json", () => {
 			"resource_not_found",
 			"not_implemented",
 			"uploads_not_supported",
+			"videos_not_supported",
 			// AWS documents the protocol of /s3.
 			...["invalid", "denied", "missing", "not_allowed", "conflict", "precondition", "range", "not_implemented"].map(
 				(name) => `s3_${name}`,
