@@ -4,7 +4,6 @@ import { FILE_EXAMPLES } from "./file-examples.ts";
 import { RESPONSE_EXAMPLES } from "./response-examples.ts";
 import { AT, type Example, JOB, JOB_EXAMPLES, JOB_ID, WORKER } from "./job-examples.ts";
 import { MANAGEMENT_EXAMPLES } from "./management-examples.ts";
-import { VIDEO_EXAMPLES } from "./video-examples.ts";
 
 const REGISTRY = { registry: "registry.example.com", username: "ci", updatedAt: AT };
 
@@ -85,7 +84,6 @@ export const EXAMPLES = {
 	...BATCH_EXAMPLES,
 	...FILE_EXAMPLES,
 	...RESPONSE_EXAMPLES,
-	...VIDEO_EXAMPLES,
 	listEndpoints: { answer: { endpoints: [JOB_COUNTS] } },
 	createEndpoint: { body: { id: "hello", workersMax: 3, launcher: { type: "external" } }, answer: JOB_COUNTS },
 	getEndpoint: { answer: JOB_COUNTS },

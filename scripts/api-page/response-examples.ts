@@ -1,5 +1,6 @@
-/** Examples of background responses. */
+/** Examples of background responses, and of videos. */
 import type { Example } from "./job-examples.ts";
+import { VIDEO_EXAMPLES } from "./video-examples.ts";
 
 const RESPONSE_ID = "resp_019b2f6e-7c1a-7d25-9a41-5f0f6a1c2e77";
 const RESPONSE = {
@@ -26,6 +27,7 @@ const ITEM = {
 };
 
 export const RESPONSE_EXAMPLES = {
+	...VIDEO_EXAMPLES,
 	getResponse: {
 		answer: {
 			...RESPONSE,

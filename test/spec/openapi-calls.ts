@@ -1,6 +1,7 @@
 /** What tests of the OpenAPI document and of `/docs` share. */
 import { advanceUntil, type ManualClock } from "../support/manual-clock.ts";
 import type { OpenApi, Operation } from "../../scripts/api-page/openapi-types.ts";
+import type { HandWorker } from "./hand-worker.ts";
 
 /** All operations with their places. */
 export function operationsOf(document: OpenApi): { id: string; method: string; path: string; operation: Operation }[] {
@@ -46,8 +47,32 @@ export function closed(schema: unknown): unknown {
 }
 
 /** Operations of OpenAI's API on one file, batch or response, in an order in which all succeed. */
-export const OF_ONE: readonly string[] = [
+const OF_ONE: readonly string[] = [
 	...["listBatches", "getBatch", "cancelBatch"],
 	...["listFiles", "getFile", "getFileContent", "removeFile"],
 	...["getResponse", "listInputItems", "cancelResponse", "deleteResponse"],
 ];
+
+type Ask = (id: string, params: Record<string, string>, init?: { body: object }) => Promise<{ json: any }>;
+
+/** Calls each operation on one of these, and on a video, which it makes. */
+export async function askOfOne(
+	ask: Ask,
+	worker: Pick<HandWorker, "takeThis" | "done">,
+	ids: Readonly<Record<"batch" | "file" | "response", string>>,
+): Promise<void> {
+	for (const id of OF_ONE) await ask(id, ids);
+	async function made(output: object): Promise<string> {
+		const { id } = (await ask("createVideo", {}, { body: { prompt: "x" } })).json;
+		const job = id.slice("video_".length);
+		await worker.takeThis(job);
+		await worker.done(job, { output });
+		return id;
+	}
+	await ask("getVideoContent", { video: await made({ b64_json: "AAAA" }) });
+	const video = await made({ url: "https://cdn.example/a.mp4" });
+	await ask("listVideos", {});
+	await ask("getVideo", { video });
+	await ask("remixVideo", { video }, { body: { prompt: "y" } });
+	await ask("deleteVideo", { video });
+}

@@ -329,12 +329,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 		...["chunks", "error-form", "failures", "translation", "usage"].map((name) => `modules/openai/${name}.ts`),
 	]),
 	"modules/openai-async/commands/": [...commandsOf("openai-async"), "kernel/system/clock.ts"],
-	...moduleRows("openai-videos", {}, [
-		...["background/members", "error-form", "failures", "file-answer", "form-input", "marked-job", "translation"].map(
-			(name) => `modules/openai/${name}.ts`,
-		),
-		...["errors", "objects/get-object", "open", "requests/request"].map((name) => `modules/s3/${name}.ts`),
-	]),
+	...moduleRows("openai-videos", {}, ["modules/openai/", "modules/s3/"]),
 	...moduleRows("quotas"),
 	...moduleRows("registries", { "settings.ts": ["node:path"] }),
 	...moduleRows("releases", {
