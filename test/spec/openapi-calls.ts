@@ -69,7 +69,7 @@ export async function askOfOne(
 		await worker.done(job, { output });
 		return id;
 	}
-	await ask("getVideoContent", { video: await made({ b64_json: "AAAA" }) });
+	await ask("getVideoContent", { video: await made({ contentType: "video/mp4", bytes: 0, data: "" }) });
 	const video = await made({ url: "https://cdn.example/a.mp4" });
 	await ask("listVideos", {});
 	await ask("getVideo", { video });

@@ -75,8 +75,8 @@ const CREATE_VIDEO = route("createVideo", `POST ${VIDEOS}`, "write", {
 	},
 	body: {
 		description:
-			"JSON, or a form (multipart/form-data) of at most 15 MiB, as OpenAI's clients send it: `a[b]` is the member b of " +
-			"a, and its values are texts. The worker gets it as input.openai_input, with /v1/videos as input.openai_route.",
+			"JSON, or a form (multipart/form-data) of at most 15 MiB, as OpenAI's clients send it: `a[b]` is the member b " +
+			"of a, and values are texts. The worker gets it as input.openai_input, with /v1/videos as input.openai_route.",
 		schema: {
 			type: "object",
 			required: ["prompt"],
@@ -89,8 +89,8 @@ const CREATE_VIDEO = route("createVideo", `POST ${VIDEOS}`, "write", {
 					type: "object",
 					properties: { image_url: TEXT, file_id: TEXT },
 					description:
-						"One of both, or in a form also a file. The worker gets an image_url: for files a link where the endpoint " +
-						"has files: true, else a data: URL.",
+						"One of both, or in a form also a file. The worker gets an image_url: for files a link where the " +
+						"endpoint has files: true, else a data: URL.",
 				},
 			},
 			additionalProperties: true,
