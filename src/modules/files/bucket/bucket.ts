@@ -5,7 +5,7 @@ import { type Answer, bucketClient } from "./client.ts";
 import { type BucketPieces, piecesOf } from "./download.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import type { BucketSettings } from "./settings.ts";
-import { beginUpload, type Upload } from "./upload.ts";
+import { abortOldUploads, beginUpload, type Upload } from "./upload.ts";
 import { elementsOf, textOf } from "./xml.ts";
 
 /** Deletions have callers who wait, and are repeated by the sweep, ms. */
@@ -121,16 +121,8 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 		},
 
 		/** Gives up uploads in parts that began over `ageMs` ago by the clock of the bucket. */
-		async abortOld(ageMs: number, signal?: AbortSignal): Promise<void> {
-			const query = { uploads: "", prefix: path };
-			const { text, headers } = await tried("GET", () => client.text({ method: "GET", key: "", query, signal }));
-			const before = Date.parse(String(headers["date"])) - ageMs;
-			for (const each of elementsOf(text, "Upload")) {
-				const [key = "", uploadId = ""] = [textOf(each, "Key"), textOf(each, "UploadId")];
-				if (!key.startsWith(path) || !(Date.parse(textOf(each, "Initiated") ?? "") < before)) continue;
-				await client.text({ method: "DELETE", key, query: { uploadId }, signal, once: true }).catch(() => {});
-			}
-		},
+		abortOld: (ageMs: number, signal?: AbortSignal): Promise<void> =>
+			tried("GET", () => abortOldUploads(client, { path, ageMs, signal })),
 
 		close: () => client.close(),
 	};

@@ -1,7 +1,7 @@
 /** An object of several parts, which is seen when it is completed (D61). */
 import type { BucketClient } from "./client.ts";
 import { Refusal, unavailable } from "./refusal.ts";
-import { textOf } from "./xml.ts";
+import { elementsOf, textOf } from "./xml.ts";
 
 /** The server may need this to put the parts of a large file together, ms. */
 const COMPLETION_MS = 120_000;
@@ -60,6 +60,22 @@ export async function beginUpload(
 			await client.text({ method: "DELETE", ...q }).catch(() => {});
 		},
 	};
+}
+
+/** Gives up uploads of keys that begin with `path`. Throws what calls of the client throw. */
+export async function abortOldUploads(
+	client: BucketClient,
+	{ path, ageMs, signal }: { path: string; ageMs: number; signal: AbortSignal | undefined },
+): Promise<void> {
+	const query = { uploads: "", prefix: path };
+	const { text, headers } = await client.text({ method: "GET", key: "", query, signal });
+	const before = Date.parse(String(headers["date"])) - ageMs;
+	for (const each of elementsOf(text, "Upload")) {
+		const [key = "", uploadId = ""] = [textOf(each, "Key"), textOf(each, "UploadId")];
+		if (!key.startsWith(path) || !(Date.parse(textOf(each, "Initiated") ?? "") < before)) continue;
+		const q = { key, query: { uploadId }, signal, once: true, answerMs: ABORT_MS };
+		await client.text({ method: "DELETE", ...q }).catch(() => {});
+	}
 }
 
 function completion(etags: readonly string[]): string {

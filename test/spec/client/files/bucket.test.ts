@@ -6,7 +6,7 @@ import { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { BUCKET, startBucket } from "../../../support/bucket.ts";
 import { call, type Folder, folder, KEY, startService, type TestService } from "../../../support/service.ts";
-import { ON_POSTGRES } from "../../../support/service-store.ts";
+import { ON_POSTGRES, storeIn } from "../../../support/service-store.ts";
 import { tcpProxy } from "../../../support/tcp-proxy.ts";
 import { untilFits } from "../../../support/until.ts";
 import { rawConnection, requestText } from "../../raw-http.ts";
@@ -251,7 +251,8 @@ describe("the place of files", () => {
 			await first.end();
 			place.remove();
 		});
-		const second = await serviceWith(bucket.settings, place);
+		const settings = { files: { bucket: bucket.settings } };
+		const second = await startService({ endpoints: { ep: {} }, settings, env: (await storeIn(place.path)).env });
 		onTestFinished(() => second.end());
 		const { id } = await stored(Buffer.from("of the first"), first);
 		expect(String(await contentOf(clientOf(second, "ep"), id))).toBe("of the first");
