@@ -13,6 +13,16 @@ const REMOVAL_MS = 10_000;
 
 export type Bucket = ReturnType<typeof openBucket>;
 
+/** Undefined for an answer of 404 with this code. */
+async function orMissing<T>(work: () => Promise<T>, code = "NoSuchKey"): Promise<T | undefined> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof Refusal && error.status === 404 && error.code === code) return undefined;
+		throw error;
+	}
+}
+
 /** All calls throw `StoreUnavailable`. `folder`: of this store, below the prefix, with a slash at its end. */
 export function openBucket(settings: BucketSettings, folder: string, clock: Pick<Clock, "sleep" | "wall">) {
 	const client = bucketClient(settings, clock);
@@ -25,15 +35,6 @@ export function openBucket(settings: BucketSettings, folder: string, clock: Pick
 			return await work();
 		} catch (error) {
 			throw unavailable(error, name, method);
-		}
-	}
-
-	async function orMissing<T>(work: () => Promise<T>, code = "NoSuchKey"): Promise<T | undefined> {
-		try {
-			return await work();
-		} catch (error) {
-			if (error instanceof Refusal && error.status === 404 && error.code === code) return undefined;
-			throw error;
 		}
 	}
 
