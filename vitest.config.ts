@@ -16,6 +16,7 @@ const ON_BOTH_STORES = [
 	"client/batches/batches",
 	"client/files/{bounds,bucket,downloads,files,lent}",
 	"client/job-files/job-files",
+	"client/videos/videos",
 	"client/webhooks/webhooks",
 	"s3/{objects,races,requests,uploads}",
 	"worker/{clock,fence,lease,outage,results,returns}",
