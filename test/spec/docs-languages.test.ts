@@ -31,6 +31,7 @@ const VALUES = {
 	FILE_ID: "8",
 	BATCH_ID: "9",
 	RESPONSE_ID: "10",
+	VIDEO_ID: "11",
 };
 
 const place = folder();
