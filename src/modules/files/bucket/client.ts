@@ -44,7 +44,7 @@ export type BucketClient = ReturnType<typeof bucketClient>;
 /** Calls reject with {@link Refusal} for an answer that is no success, and with `StoreUnavailable` without one. */
 export function bucketClient(settings: BucketSettings, clock: Pick<Clock, "sleep" | "wall">) {
 	const { origin, host, pathname } = new URL(settings.url);
-	const base = `${pathname.replace(/\/+$/, "")}/${settings.name}`;
+	const base = `${pathname.replace(/\/$/, "")}/${settings.name}`;
 	const name = `${settings.url}/${settings.name}`;
 	let agent: Promise<Agent> | undefined;
 

@@ -92,7 +92,7 @@ export function bucketSettings(
 	const { region = BUCKET_SCHEMA.properties.region.default, prefix = "" } = given;
 	return {
 		...given,
-		url: given.url.replace(/\/+$/, ""),
+		url: given.url.replace(/\/$/, ""),
 		region,
 		prefix,
 		secretAccessKey: secretAccessKey ?? read ?? "",
