@@ -55,7 +55,7 @@ export const VARIANT = word("variant", ["video", "thumbnail", "spritesheet"], "W
 const VIDEOS = "/v2/:endpoint/openai/v1/videos";
 const ONE = `${VIDEOS}/:video` as const;
 
-const FORM = { errorForm: OPENAI_ERRORS } as const;
+const FORM = { errorForm: OPENAI_ERRORS, limit: "openai" } as const satisfies Partial<RouteDefinition>;
 const UNKNOWN = ERRORS.video_not_found;
 
 const REFUSALS = [
@@ -63,7 +63,7 @@ const REFUSALS = [
 	...(["not_ready", "idempotency_reused", "idempotency_expired"] as const),
 ] as const;
 
-const SUBMITS = { ...FORM, ownLimits: true, limit: "openai" } as const satisfies Partial<RouteDefinition>;
+const SUBMITS = { ...FORM, ownLimits: true } as const satisfies Partial<RouteDefinition>;
 
 const CREATE_VIDEO = route("createVideo", `POST ${VIDEOS}`, "write", {
 	...SUBMITS,
