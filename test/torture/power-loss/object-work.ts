@@ -6,7 +6,7 @@ import { etagOf, type ObjectStore } from "./object-store.ts";
 type Acknowledge = (expected: ExpectedObject | ExpectedUpload) => void;
 
 /** Bytes of parts: one write and several. */
-const PARTS = [20_000, 300_000, 4000];
+const PARTS = [4000, 140_000];
 
 /** Begins each content, so that its writes are found in a trace. */
 export const MARK = "object ";
@@ -82,7 +82,7 @@ export function objectWork(objects: ObjectStore, endpoint: string, acknowledge: 
 	return async (): Promise<void> => {
 		await put(a, 4000);
 		await completed(b);
-		await put(a, 300_000);
+		await put(a, 140_000);
 		await change(c, now.get(b)!, () => objects.copy(b, c));
 		await completed(b);
 		await abort(await sent(a));
