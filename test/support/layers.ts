@@ -341,8 +341,8 @@ export const LAYERS: Record<string, readonly string[]> = {
 		"rollbacks.ts": ["kernel/engine/endpoints/endpoints.ts", "kernel/engine/releases/worker-release.ts"],
 		"roll-back.ts": ["kernel/engine/endpoints/endpoints.ts"],
 	}),
-	...moduleRows("s3", { "checksums.ts": ["node:zlib"] }, [
-		...["byte-range", "room", "send"].map((name) => `modules/files/${name}.ts`),
+	...moduleRows("s3", { "requests/checksums.ts": ["node:zlib"] }, [
+		...["byte-range", "errors", "room", "send"].map((name) => `modules/files/${name}.ts`),
 	]),
 	...moduleRows("webhooks", {}, ["kernel/engine/metrics/labelled.ts"]),
 	...moduleRows("backup", { "archive-writer.ts": ["modern-tar"] }),
