@@ -38,13 +38,13 @@ it.each<[string, string, Plant]>([
 	["object-kept", "does not write deletions", () => ({ objects: { remove: () => Promise.resolve(NOTHING) } })],
 	[
 		"object-whole",
-		"loses the bytes that copies share",
+		"loses the bytes that a copy shares",
 		({ objects, filesFolder }) => ({
 			objects: {
-				async remove(q) {
-					const all = await Promise.all(q.keys.map((key) => objects.find({ ...q, key, now: 0 })));
-					for (const found of all) for (const { file } of found?.parts ?? []) await filesFolder!.remove(file);
-					return await objects.remove(q);
+				async copy(q) {
+					const found = await objects.find({ ...q.from, now: 0 });
+					for (const { file } of found?.parts ?? []) await filesFolder!.remove(file);
+					return await objects.copy(q);
 				},
 			},
 		}),
