@@ -4,7 +4,7 @@ import { isoTime } from "../../kernel/http/exchange/format.ts";
 import { readNothing } from "../../kernel/http/exchange/object-body.ts";
 import type { HandlersOf } from "../../kernel/http/server/route.ts";
 import type { Kernel } from "../../kernel/module.ts";
-import { PLACE_DOCUMENT } from "../../kernel/store/contract/files.ts";
+import { bucketNameIn, PLACE_DOCUMENT } from "../../kernel/store/contract/files.ts";
 import { version } from "../../kernel/version.ts";
 import { BACKUP_FORMAT } from "./archive-form.ts";
 import { archiveOf } from "./archive-writer.ts";
@@ -34,8 +34,7 @@ export function backupHandlers(backups: Backups, store: Documents): HandlersOf<t
 }
 
 async function bucketOf({ documents }: Documents): Promise<string | undefined> {
-	const text = await documents.read(PLACE_DOCUMENT);
-	return text === undefined || text === "" ? undefined : (JSON.parse(text) as { name: string }).name;
+	return bucketNameIn(await documents.read(PLACE_DOCUMENT));
 }
 
 async function send(

@@ -94,7 +94,9 @@ export function videoHandlers(kernel: Kernel): HandlersOf<typeof VIDEO_ROUTES> {
 
 		async listVideos(call) {
 			kernel.endpoints.get(call.params.endpoint);
-			const [after, limit, _order] = [valueOf(call, AFTER), valueOf(call, LIMIT), valueOf(call, ORDER)];
+			const [after, limit] = [valueOf(call, AFTER), valueOf(call, LIMIT)];
+			// Refuses another order.
+			valueOf(call, ORDER);
 			const to = after === undefined ? undefined : (await submittedAt(call, after)) + 1;
 			const videos = videosOf(kernel, call, { ...(to !== undefined && { to }), search: searchFor() });
 			const data: Video[] = [];

@@ -6,6 +6,11 @@ export const PART = "part";
 /** Document that names the bucket with the bytes of files, as JSON with `name`; absent or empty without one. */
 export const PLACE_DOCUMENT = "files.place";
 
+/** Name of the bucket in the text of {@link PLACE_DOCUMENT}. */
+export function bucketNameIn(text: string | undefined): string | undefined {
+	return text === undefined || text === "" ? undefined : (JSON.parse(text) as { name: string }).name;
+}
+
 export interface FileRow {
 	/** `file-` and 32 hex digits, the first of which are its time of creation: ids sort by age. */
 	id: string;

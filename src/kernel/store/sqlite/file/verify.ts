@@ -5,7 +5,7 @@ import { filesFolder } from "./files-folder.ts";
 import { allMigrations, pendingMigrations, prepareSchema } from "./schema.ts";
 import { readSecrets } from "./stored-secrets.ts";
 import { damagedTexts } from "../rows/text-sums.ts";
-import { PLACE_DOCUMENT } from "../../contract/files.ts";
+import { bucketNameIn, PLACE_DOCUMENT } from "../../contract/files.ts";
 import { RUNNING, WAITING } from "../../row.ts";
 import type { StoredSecrets } from "../../../secrets/key-check.ts";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
@@ -245,7 +245,7 @@ function lostFiles(db: Database): Pick<Verification, "problems" | "notes"> {
 
 function bucketOf(db: Database): string | undefined {
 	const [text] = db.prepare("SELECT value FROM meta WHERE name = ?").all(PLACE_DOCUMENT)[0] ?? [];
-	return typeof text === "string" && text !== "" ? (JSON.parse(text) as { name: string }).name : undefined;
+	return bucketNameIn(text as string | undefined);
 }
 
 function isWhole(file: number, [at, length, sum]: [number, number, number]): boolean {
